@@ -1,7 +1,7 @@
 """Says which framework and format a model file has, from its bytes only; never by trying loaders.
 
-`sniff` reports every format it knows, also those that no frontend reads yet (`not_supported_yet` makes that
-error). Reading a file here never runs code from it.
+`sniff` reports every format it knows, also those that no frontend reads yet; `identify` refuses those and files
+that are not what the caller said. Nothing here runs code from a file.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import re
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +39,8 @@ FRAMEWORKS = (
     "onnx",
 )
 
+# a file of the first framework may be asked for by the names of the others
+_FAMILY = {"keras": ("tensorflow",), "tensorflow": ("keras",), "tflite": ("tensorflow",)}
 _HEAD = 4096
 _TORCH_LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 _LEGACY_PICKLES = 5
@@ -104,11 +106,40 @@ def sniff(path: str | os.PathLike[str]) -> FileKind:
     raise InputSpecError(f"{file} is no model file that anyonnx knows; it starts with {_shown(head)}")
 
 
-def not_supported_yet(path: str | os.PathLike[str], kind: FileKind) -> InputSpecError:
-    """The error for a file that is recognised but that no frontend reads yet."""
-    return InputSpecError(
-        f"{os.fspath(path)} is {kind} (framework {kind.framework}, format {kind.format}): not supported yet"
-    )
+def identify(
+    path: str | os.PathLike[str], framework: str | None = None, *, available: Collection[str] = FRAMEWORKS
+) -> FileKind:
+    """`sniff`, with the caller's word about the framework checked against the file's bytes.
+
+    Args:
+        path: Model file or directory.
+        framework: What the caller says it is; None to leave it to the file.
+        available: Frameworks that have a frontend.
+
+    Returns:
+        The kind, its framework never empty.
+
+    Raises:
+        InputSpecError: As `sniff`; or the file is of another framework, says none, or has no frontend yet.
+    """
+    name = os.fspath(path)
+    kind = sniff(path)
+    if not kind.framework:
+        if framework is None:
+            raise InputSpecError(f"{name} is {kind} that names no framework; say it with --from (framework=)")
+        kind = replace(kind, framework=framework)
+    if (
+        framework is not None
+        and framework != kind.framework
+        and framework not in _FAMILY.get(kind.framework, ())
+    ):
+        raise InputSpecError(f"{name} is {kind}: its framework is {kind.framework}, not {framework}")
+    if kind.framework not in available:
+        raise InputSpecError(
+            f"{name} is {kind} (framework {kind.framework}, format {kind.format}), which is not supported yet; "
+            f"supported: {', '.join(available)}"
+        )
+    return kind
 
 
 def _shown(head: bytes) -> str:

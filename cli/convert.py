@@ -1,0 +1,99 @@
+"""``anyonnx convert``: a model to an ONNX file, checked and compared with its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .options import (
+    Debug,
+    From,
+    Input,
+    Inputs,
+    NoCompare,
+    NoOptimize,
+    Opset,
+    Output,
+    Plugin,
+    Provider,
+    Quiet,
+    Report,
+    Tolerance,
+    Trust,
+)
+
+
+def convert(
+    model: Annotated[str, typer.Argument(help="A model file, or package.module:attribute.", metavar="MODEL")],
+    framework: From = None,
+    specs: Input = None,
+    arrays: Inputs = None,
+    opset: Opset = 21,
+    output: Output = None,
+    providers: Provider = None,
+    no_compare: NoCompare = False,
+    no_optimize: NoOptimize = False,
+    tolerance: Tolerance = None,
+    trust: Trust = False,
+    plugins: Plugin = None,
+    report: Report = None,
+    debug: Debug = False,
+    quiet: Quiet = False,
+) -> None:
+    """Converts MODEL to ONNX, checks the result and compares it with its source.
+
+    convert --from torch model.pt2 --opset 17 -o model.onnx
+    """
+    from .request import find_model, framework_name, read_inputs, report_path, result_path
+
+    if no_compare and (providers or tolerance is not None or report is not None):
+        raise typer.BadParameter("--no-compare leaves nothing for --provider, --tolerance or --report")
+    framework = framework_name(framework)
+    result = result_path(output, model)
+    report = report_path(report)
+    inputs, dynamic = read_inputs(specs, arrays)
+    deliver(
+        find_model(model, framework),
+        result,
+        report=report,
+        quiet=quiet,
+        inputs=inputs,
+        dynamic=dynamic,
+        framework=framework,
+        opset=opset,
+        optimize=not no_optimize,
+        compare=False if no_compare else providers or True,
+        tolerance=tolerance,
+        trust=trust,
+        plugins=tuple(plugins or ()),
+    )
+
+
+def deliver(model: Any, result: Path, *, report: Path | None, quiet: bool, **options: Any) -> None:
+    """Converts with `to_onnx(model, **options)`, showing its stages, and shows what came out."""
+    import time
+
+    from ..converters.api import to_onnx
+    from ..symbolic.errors import ParityError
+    from .display import Stages, show_report, size_text, warn
+
+    started = time.perf_counter()
+    with Stages(quiet) as stages:
+        try:
+            conversion = to_onnx(model, output=result, on_stage=stages, **options)
+        except ParityError as error:
+            if report is not None:
+                show_report(error.report, report, quiet=True)
+            raise
+    if conversion.parity is not None:
+        show_report(conversion.parity, report, quiet)
+    if not quiet:
+        nodes = sum(1 for _ in conversion.model.graph.all_nodes())
+        typer.echo(
+            f"wrote {result}: opset {options['opset']}, {nodes} nodes, {size_text(result.stat().st_size)}, "
+            f"{time.perf_counter() - started:.1f} s"
+        )
+    if conversion.parity is None:
+        warn(f"{result} was NOT COMPARED with its source: nothing shows that it computes the same")

@@ -1,0 +1,166 @@
+"""Reads what the user named: the model, its inputs, where the result goes. Every error is one clear line."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..symbolic.errors import InputSpecError
+
+_ATTRIBUTE = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+_UNNAMED = re.compile(r"^arr_\d+$")
+
+
+def framework_name(name: str | None) -> str | None:
+    """The framework's name, if it is one."""
+    from ..converters.files import FRAMEWORKS
+
+    if name is None or name in FRAMEWORKS:
+        return name
+    close = difflib.get_close_matches(name.lower(), FRAMEWORKS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"one of {', '.join(FRAMEWORKS)}"
+    raise InputSpecError(f"unknown framework {name!r}; {hint}")
+
+
+def find_model(text: str, framework: str | None) -> Any:
+    """The model that the user named: a path, or the object at ``package.module:attribute``.
+
+    A class, or (where the framework is known) a function that makes the model, is called without arguments.
+    """
+    path = Path(text)
+    if path.exists():
+        return path
+    if not _ATTRIBUTE.match(text):
+        raise InputSpecError(f"there is no file {text} (and it is not a package.module:attribute)")
+    module_name, _, attribute = text.partition(":")
+    found = _attribute(module_name, attribute)
+    if inspect.isclass(found):
+        return found()
+    if inspect.isroutine(found) and framework not in ("jax", "tensorflow"):
+        if framework is None:
+            raise InputSpecError(f"{text} is a function: say with --from what it makes")
+        return found()
+    return found
+
+
+def _attribute(module_name: str, attribute: str) -> Any:
+    found: Any = _import(module_name, f"{module_name}:{attribute}")
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            close = difflib.get_close_matches(name, dir(found), n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise InputSpecError(f"{module_name} has no attribute {attribute}{hint}")
+        found = getattr(found, name)
+    return found
+
+
+def _import(name: str, asked: str) -> ModuleType:
+    """Imports a module that the user named; the working directory is searched too."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise InputSpecError(f"there is no module {error.name} (from {asked})") from error
+        raise InputSpecError(f"{asked} needs the module {error.name}, which is not installed") from error
+
+
+def read_inputs(
+    specs: Sequence[str] | None, arrays: Path | None
+) -> tuple[Any, dict[str | int, dict[int, str]] | None]:
+    """The arguments ``inputs`` and ``dynamic`` of `to_onnx`.
+
+    Args:
+        specs: Specs as text. Where there are arrays too, they only name the open dims.
+        arrays: An ``.npz`` or ``.npy`` file. Arrays without names are positional.
+    """
+    from ..symbolic.spec import parse_spec
+
+    parsed = [parse_spec(text) for text in specs or ()]
+    if arrays is None:
+        return (tuple(specs) if specs else None), None
+    values = _load_arrays(arrays)
+    dynamic: dict[str | int, dict[int, str]] = {}
+    for spec in parsed:
+        if isinstance(values, tuple):
+            raise InputSpecError(f"the arrays in {arrays} have no names, so --input {spec} fits none of them")
+        if spec.name not in values:
+            raise InputSpecError(
+                f"--input {spec} has no array in {arrays}, which has: {', '.join(values) or 'nothing'}"
+            )
+        shape = values[spec.name].shape
+        fits = len(shape) == len(spec.shape) and all(
+            isinstance(want, str) or want == have for want, have in zip(spec.shape, shape, strict=True)
+        )
+        if not fits or (spec.dtype != "string" and values[spec.name].dtype.name != spec.dtype):
+            raise InputSpecError(
+                f"--input {spec} does not fit its array in {arrays}: {values[spec.name].dtype}{list(shape)}"
+            )
+        dynamic[spec.name] = {axis: dim for axis, dim in enumerate(spec.shape) if isinstance(dim, str)}
+    return values, dynamic or None
+
+
+def _load_arrays(path: Path) -> Any:
+    import numpy as np
+
+    if not path.is_file():
+        raise InputSpecError(f"there is no file {path}")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return (loaded,)
+        with loaded:
+            arrays = {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputSpecError(
+            f"{path} is no .npz file of plain arrays ({str(error).splitlines()[0]})"
+        ) from error
+    if not arrays:
+        raise InputSpecError(f"{path} holds no arrays")
+    return tuple(arrays.values()) if all(map(_UNNAMED.match, arrays)) else arrays
+
+
+def result_path(output: Path | None, model: str, *, suffix: str = ".onnx") -> Path:
+    """Where the result goes; raises before any work is done if it can't go there."""
+    if output is None:
+        stem = model.rpartition(":")[2] if not Path(model).exists() else Path(model).name
+        output = Path(Path(stem).stem + suffix)
+    if output.exists() and Path(model).exists() and output.samefile(model):
+        raise InputSpecError(f"the result would replace the model {model}; name another file with -o")
+    return writable(output)
+
+
+def writable(path: Path) -> Path:
+    """The path, if a file can be written there."""
+    if path.is_dir():
+        raise InputSpecError(f"can't write {path}: it is a directory")
+    if not path.parent.is_dir():
+        raise InputSpecError(f"can't write {path}: there is no directory {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputSpecError(f"can't write {path}: permission denied")
+    return path
+
+
+def report_path(path: Path | None) -> Path | None:
+    """Where the report goes, if its kind is known."""
+    if path is None:
+        return None
+    if path.suffix not in (".json", ".xml"):
+        raise InputSpecError(f"the report {path} must end in .json or .xml")
+    return writable(path)
+
+
+def import_plugins(modules: Sequence[str]) -> None:
+    """Imports the modules that register symbolic functions."""
+    for name in modules:
+        _import(name, f"--plugin {name}")
