@@ -1,29 +1,25 @@
 """Says which framework and format a model file has, from its bytes only; never by trying loaders.
 
-`sniff` reports every format it knows, also those that no frontend reads yet; `identify` refuses those and files
-that are not what the caller said. Nothing here runs code from a file.
+`sniff` reports every format it knows, also those that no frontend reads yet; `identify` refuses those, and
+files that are not what the caller said. Nothing here runs code from a file.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import mmap
 import os
 import re
-import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..symbolic.errors import InputSpecError
-from .pickles import walk_pickle
+from .pickles import TORCH_LEGACY, is_packed, is_pickle, pickle_imports, readable, unpacked, walk_pickle
+
+__all__ = ["FRAMEWORKS", "FileKind", "identify", "pickle_imports", "sniff"]
 
 FRAMEWORKS = (
     "torch",
@@ -42,15 +38,6 @@ FRAMEWORKS = (
 # a file of the first framework may be asked for by the names of the others
 _FAMILY = {"keras": ("tensorflow",), "tensorflow": ("keras",), "tflite": ("tensorflow",)}
 _HEAD = 4096
-_TORCH_LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
-_LEGACY_PICKLES = 5
-_PACKED: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ": lzma.LZMAFile,
-    b"\x5d\x00\x00": lzma.LZMAFile,
-    b"\x5d\x00\x40": lzma.LZMAFile,
-}
 _NOT_MODELS = {
     b"version https://git-lfs": "a Git LFS pointer: the real file was not fetched (run git lfs pull)",
     b"<!doctype html": "an HTML page: a download that went wrong",
@@ -136,8 +123,8 @@ def identify(
         raise InputSpecError(f"{name} is {kind}: its framework is {kind.framework}, not {framework}")
     if kind.framework not in available:
         raise InputSpecError(
-            f"{name} is {kind} (framework {kind.framework}, format {kind.format}), which is not supported yet; "
-            f"supported: {', '.join(available)}"
+            f"{name} is {kind} (framework {kind.framework}, format {kind.format}), "
+            f"which is not supported yet; supported: {', '.join(available)}"
         )
     return kind
 
@@ -173,7 +160,7 @@ def _by_magic(path: Path, head: bytes, size: int) -> FileKind | None:
         return FileKind("catboost", "cbm", "a CatBoost model (.cbm)")
     if head.startswith(b"ML\xefR"):
         return FileKind("jax", "stablehlo", "StableHLO bytecode")
-    if head.startswith(_TORCH_LEGACY):
+    if head.startswith(TORCH_LEGACY):
         return FileKind("torch", "legacy", "a PyTorch file in the pickle format of before 1.6")
     header = int.from_bytes(head[:8], "little")
     if head[8:9] == b"{" and 8 < header + 8 <= size and b'"dtype"' in head:
@@ -206,12 +193,12 @@ def _sniff_zip(path: Path) -> FileKind:
 
 def _by_pickle(path: Path, head: bytes, size: int) -> FileKind | None:
     """Pickles, also packed ones: the framework is the first known one whose names they import."""
-    packed = _packed(head)
-    if not packed and not _is_pickle(head):
+    packed = is_packed(head)
+    if not packed and not is_pickle(head):
         return None
     joblib, framework = packed, ""
-    with _unpacked(path) as stream, _readable(path):
-        if packed and not _is_pickle(stream.read(2)):
+    with unpacked(path) as stream, readable(path):
+        if packed and not is_pickle(stream.read(2)):
             raise InputSpecError(f"{path} is a compressed file but not a joblib pickle; unpack it first")
         stream.seek(0)
         for name in walk_pickle(stream):
@@ -223,52 +210,6 @@ def _by_pickle(path: Path, head: bytes, size: int) -> FileKind | None:
                 break
     kind = "joblib" if joblib else "pickle"
     return FileKind(framework, kind, f"a {kind} file" + (f" of {framework} objects" if framework else ""))
-
-
-def _is_pickle(head: bytes) -> bool:
-    return len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5
-
-
-def _packed(head: bytes) -> bool:
-    return any(head.startswith(magic) for magic in _PACKED) or _is_zlib(head)
-
-
-def _is_zlib(head: bytes) -> bool:
-    return len(head) > 1 and head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0
-
-
-@contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes, decompressed where joblib compressed them."""
-    with path.open("rb") as raw:
-        head = raw.read(8)
-        raw.seek(0)
-        opener = next((opener for magic, opener in _PACKED.items() if head.startswith(magic)), None)
-        if opener is not None:
-            with opener(raw) as stream:
-                yield stream
-        elif _is_zlib(head):
-            with _readable(path), tempfile.SpooledTemporaryFile(max_size=1 << 26) as spool:
-                unpack = zlib.decompressobj()
-                while not unpack.eof:
-                    chunk = raw.read(1 << 20)
-                    if not chunk:
-                        raise EOFError("the compressed data ends too early")
-                    spool.write(unpack.decompress(chunk))
-                spool.seek(0)
-                yield spool
-        else:
-            yield raw
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turns what damaged pickles and compressed files raise into one clear line."""
-    try:
-        yield
-    except (ValueError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        text = str(error).split("\n")[0]
-        raise InputSpecError(f"{path} is a truncated or damaged pickle ({text})") from error
 
 
 _FIRST_KEY = re.compile(rb'^\s*\{\s*"([^"]*)"')
@@ -370,44 +311,3 @@ def _by_flatbuffer(path: Path, head: bytes, size: int) -> FileKind | None:
         if data.find(b"ML\xefR") < 0 or data.find(b"StableHLO") < 0:
             return None
     return FileKind("jax", "export", "a function of jax.export")
-
-
-def pickle_imports(path: str | os.PathLike[str]) -> list[str]:
-    """The names that loading this file would import, in the order of first use; nothing is loaded.
-
-    Files without a pickle give an empty list. Zip archives of PyTorch are searched in all their pickles.
-
-    Raises:
-        InputSpecError: Missing, or a pickle in it is damaged.
-    """
-    file = Path(path)
-    if not file.is_file():
-        raise InputSpecError(f"there is no file {file}")
-    with file.open("rb") as stream:
-        head = stream.read(32)
-        stream.seek(0)
-        if head.startswith(b"PK\x03\x04"):
-            return list(dict.fromkeys(_zip_imports(file, stream)))
-    if not _packed(head) and not _is_pickle(head):
-        return []
-    names: dict[str, None] = {}
-    with _unpacked(file) as stream, _readable(file):
-        for _ in range(_LEGACY_PICKLES if head.startswith(_TORCH_LEGACY) else 1):
-            names.update(dict.fromkeys(walk_pickle(stream)))
-    return list(names)
-
-
-def _zip_imports(path: Path, stream: IO[bytes]) -> Iterator[str]:
-    try:
-        with zipfile.ZipFile(stream) as archive:
-            for name in archive.namelist():
-                if name.endswith(".debug_pkl"):
-                    continue
-                with archive.open(name) as member, _readable(path):
-                    head = member.read(4)
-                    if head.startswith(b"PK\x03\x04") and name.endswith(".pt"):
-                        yield from _zip_imports(path, io.BytesIO(head + member.read()))
-                    elif name.endswith(".pkl") and _is_pickle(head):
-                        yield from walk_pickle(io.BytesIO(head + member.read()))
-    except zipfile.BadZipFile as error:
-        raise InputSpecError(f"{path} is a truncated or damaged zip archive ({error})") from error

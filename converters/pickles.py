@@ -1,4 +1,4 @@
-"""Lists what a pickle would import, without loading it: a symbolic walk over its opcodes.
+"""Lists what the pickles in a file would import, without loading them: a symbolic walk over the opcodes.
 
 Nothing is imported or called. joblib writes array bytes between the opcodes; they are skipped by the shape
 and dtype that the opcodes before them describe.
@@ -6,13 +6,35 @@ and dtype that the opcodes before them describe.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
+import os
 import pickletools
 import re
-from collections.abc import Iterator
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import IO, Any
 
+from ..symbolic.errors import InputSpecError
+
+# first bytes of what torch.save wrote before 1.6: five pickles, then the raw weights
+TORCH_LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
+_LEGACY_PICKLES = 5
+_PACKED: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+    b"\x5d\x00\x00": lzma.LZMAFile,
+    b"\x5d\x00\x40": lzma.LZMAFile,
+}
 _JOBLIB_ARRAY = "joblib.numpy_pickle.NumpyArrayWrapper"
 _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _LITERALS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
@@ -202,3 +224,92 @@ def _item_size(dtype: Any) -> int:
         raise ValueError("an array whose dtype can't be read")
     kind, size = match[1], int(match[2])
     return size * 4 if kind == "U" else size
+
+
+def is_pickle(head: bytes) -> bool:
+    """Whether a file that starts so is a pickle of protocol 2 to 5."""
+    return len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether a file that starts so is compressed, as joblib does it."""
+    return any(head.startswith(magic) for magic in _PACKED) or _is_zlib(head)
+
+
+def _is_zlib(head: bytes) -> bool:
+    return len(head) > 1 and head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, decompressed where joblib compressed them."""
+    with path.open("rb") as raw:
+        head = raw.read(8)
+        raw.seek(0)
+        opener = next((opener for magic, opener in _PACKED.items() if head.startswith(magic)), None)
+        if opener is not None:
+            with opener(raw) as stream:
+                yield stream
+        elif _is_zlib(head):
+            with readable(path), tempfile.SpooledTemporaryFile(max_size=1 << 26) as spool:
+                unpack = zlib.decompressobj()
+                while not unpack.eof:
+                    chunk = raw.read(1 << 20)
+                    if not chunk:
+                        raise EOFError("the compressed data ends too early")
+                    spool.write(unpack.decompress(chunk))
+                spool.seek(0)
+                yield spool
+        else:
+            yield raw
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turns what damaged pickles and compressed files raise into one clear line."""
+    try:
+        yield
+    except (ValueError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        text = str(error).split("\n")[0]
+        raise InputSpecError(f"{path} is a truncated or damaged pickle ({text})") from error
+
+
+def pickle_imports(path: str | os.PathLike[str]) -> list[str]:
+    """The names that loading this file would import, in the order of first use; nothing is loaded.
+
+    Files without a pickle give an empty list. Zip archives of PyTorch are searched in all their pickles.
+
+    Raises:
+        InputSpecError: Missing, or a pickle in it is damaged.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InputSpecError(f"there is no file {file}")
+    with file.open("rb") as stream:
+        head = stream.read(32)
+        stream.seek(0)
+        if head.startswith(b"PK\x03\x04"):
+            return list(dict.fromkeys(_zip_imports(file, stream)))
+    if not is_packed(head) and not is_pickle(head):
+        return []
+    names: dict[str, None] = {}
+    with unpacked(file) as stream, readable(file):
+        for _ in range(_LEGACY_PICKLES if head.startswith(TORCH_LEGACY) else 1):
+            names.update(dict.fromkeys(walk_pickle(stream)))
+    return list(names)
+
+
+def _zip_imports(path: Path, stream: IO[bytes]) -> Iterator[str]:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            for name in archive.namelist():
+                if name.endswith(".debug_pkl"):
+                    continue
+                with archive.open(name) as member, readable(path):
+                    head = member.read(4)
+                    if head.startswith(b"PK\x03\x04") and name.endswith(".pt"):
+                        yield from _zip_imports(path, io.BytesIO(head + member.read()))
+                    elif name.endswith(".pkl") and is_pickle(head):
+                        yield from walk_pickle(io.BytesIO(head + member.read()))
+    except zipfile.BadZipFile as error:
+        raise InputSpecError(f"{path} is a truncated or damaged zip archive ({error})") from error
