@@ -1,1 +1,1 @@
-"""TODO."""
+"""Frontends, and the public to_onnx."""

@@ -166,9 +166,7 @@ class MissingDependency(AnyonnxError):
 
     def __init__(self, package: str, extra: str, why: str = ""):
         self.package, self.extra = package, extra
-        super().__init__(
-            f"{why or 'this'} needs the package {package}: run  pip install 'anyonnx[{extra}]'"
-        )
+        super().__init__(f"{why or 'this'} needs the package {package}: run  pip install 'anyonnx[{extra}]'")
 
 
 class UntrustedFile(AnyonnxError):

@@ -8,12 +8,28 @@ from dataclasses import dataclass
 
 from .errors import InputSpecError
 
-DTYPES = (
-    "float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool string "
-    "complex64 complex128"
-).split()
+DTYPES = [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "string",
+    "complex64",
+    "complex128",
+]
 
-_SPEC = re.compile(r"^\s*(?:(?P<name>[^:\[\]]+)\s*:)?\s*(?P<dtype>[a-z0-9]+)\s*(?:\[(?P<dims>[^\[\]]*)\])?\s*$")
+_SPEC = re.compile(
+    r"^\s*(?:(?P<name>[^:\[\]]+)\s*:)?\s*(?P<dtype>[a-z0-9]+)\s*(?:\[(?P<dims>[^\[\]]*)\])?\s*$"
+)
 _SYMBOL = re.compile(r"^[A-Za-z_]\w*$")
 
 
@@ -60,7 +76,9 @@ def parse_spec(text: str, default_name: str = "input") -> TensorSpec:
         raise InputSpecError(f"can't read the input spec {text!r}; {example}")
     dtype = match["dtype"]
     if dtype not in DTYPES:
-        raise InputSpecError(f"unknown dtype {dtype!r} in the input spec {text!r}; one of {', '.join(DTYPES)}")
+        raise InputSpecError(
+            f"unknown dtype {dtype!r} in the input spec {text!r}; one of {', '.join(DTYPES)}"
+        )
     shape: list[int | str] = []
     for part in (p.strip() for p in (match["dims"] or "").split(",")):
         if not part and not (match["dims"] or "").strip():

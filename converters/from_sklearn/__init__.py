@@ -1,1 +1,1 @@
-"""TODO."""
+"""The scikit-learn frontend."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The PyTorch frontend."""

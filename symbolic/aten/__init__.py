@@ -1,1 +1,1 @@
-"""TODO."""
+"""Symbolic functions of PyTorch (dialect ``aten``), one module per op family."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Symbolic functions of scikit-learn estimators (dialect ``estimators``), one module per family."""

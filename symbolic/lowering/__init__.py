@@ -1,1 +1,1 @@
-"""TODO."""
+"""Dialect ``onnx``: authoring-opset operators written at older opsets, once for all frameworks."""

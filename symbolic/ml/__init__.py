@@ -1,1 +1,1 @@
-"""TODO."""
+"""Lowerings shared by the classical frameworks: tree table, linear models, preprocessing."""

@@ -1,0 +1,264 @@
+"""Writes an authoring-opset operator call at the asked opset.
+
+In this order: a lowering registered in dialect ``onnx``; the operator itself where the asked opset has it with what is
+used of it; the operator's official function body, replayed; else an OpsetError that names what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnx_ir as ir
+
+from . import opsets, schemas
+from .dims import Sizes
+from .errors import OpsetError, TranslationError
+from .infer import Inferred, infer_with_schema
+from .literals import attribute
+from .registry import Symbolic, registry
+from .schemas import ML_DOMAIN, Signature, signature
+from .value import Value
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is known about an operator at the asked opset.
+
+    Attributes:
+        row: Lowering to try first.
+        target: Signature at the asked opset; None where it is absent there.
+        same: The asked opset has the very version of the authoring opset.
+    """
+
+    row: Symbolic | None
+    target: Signature | None
+    same: bool
+
+
+class Adapter:
+    """Plans and writes operators for one target opset.
+
+    Args:
+        opset: Asked opset of the default domain.
+        ml_opset: Asked version of ai.onnx.ml.
+    """
+
+    def __init__(self, opset: int, ml_opset: int):
+        self.opset, self.ml_opset = opset, ml_opset
+        self._plans: dict[tuple[str, str], Plan] = {}
+
+    def version(self, domain: str) -> int:
+        """Asked version of a domain."""
+        return self.ml_opset if domain == ML_DOMAIN else self.opset
+
+    def plan(self, found: Signature) -> Plan:
+        """The plan for an operator, made once."""
+        key = (found.domain, found.op)
+        plan = self._plans.get(key)
+        if plan is None:
+            name = f"{found.domain}.{found.op}" if found.domain else found.op
+            row = registry.lookup("onnx", name, self.opset)
+            target = signature(found.op, self.version(found.domain), found.domain)
+            same = target is not None and target.since == found.since
+            plan = self._plans[key] = Plan(row, target, same)
+        return plan
+
+    def write(
+        self,
+        g: GraphBuilder,
+        found: Signature,
+        args: list[Value | None],
+        attributes: dict[str, Any],
+        outputs: Wanted,
+        inferred: Inferred | None,
+    ) -> Sequence[Value | None]:
+        """Writes a call with authoring signature `found`; returns one entry for each wanted result."""
+        plan = self.plan(found)
+        if plan.row is not None:
+            results = run_symbolic(plan.row, g, args, attributes, outputs)
+            if results is not None:
+                return _tighten(results, inferred)
+        if plan.target is None:
+            return _tighten(self._replay_body(g, found, args, attributes, outputs), inferred)
+        if plan.same and inferred is not None:
+            self._check_types(plan.target, args, g.location, authoring=True)
+            return _visible(g.emit(found.domain, found.op, args, attributes, outputs, inferred), outputs)
+        kept = self._kept_attributes(found, plan.target, attributes, g.location)
+        return self.write_target(g, plan.target, args, kept, outputs, inferred)
+
+    def write_target(
+        self,
+        g: GraphBuilder,
+        target: Signature,
+        args: list[Value | None],
+        attributes: dict[str, Any],
+        outputs: Wanted,
+        inferred: Inferred | None = None,
+    ) -> Sequence[Value | None]:
+        """Writes a call at the signature of the asked opset, checking that everything used exists there."""
+        op, domain = target.op, target.domain
+        for name in attributes:
+            if name not in target.attributes:
+                needs = schemas.first_version_with_attribute(op, name, domain)
+                raise OpsetError(
+                    op,
+                    detail=f"attribute {name}",
+                    needs=needs,
+                    target=self.version(domain),
+                    location=g.location,
+                )
+        if len(args) > target.max_inputs:
+            raise OpsetError(
+                op,
+                detail=f"input {len(args)}",
+                needs=schemas.first_version_with_input(op, len(args) - 1, domain),
+                target=self.version(domain),
+                location=g.location,
+            )
+        self._check_types(target, args, g.location, authoring=False)
+        if inferred is None:
+            inferred = self._inferred(g, target, args, attributes, outputs)
+        return _visible(g.emit(domain, op, args, attributes, outputs, inferred), outputs)
+
+    def target_signature(self, op: str, domain: str, location: str) -> Signature:
+        """Signature of an operator at the asked opset; OpsetError where it is absent."""
+        target = signature(op, self.version(domain), domain)
+        if target is None:
+            raise self._absent(op, domain, location)
+        return target
+
+    def _absent(self, op: str, domain: str, location: str) -> OpsetError:
+        since = schemas.versions(op, domain)
+        return OpsetError(
+            f"{domain}.{op}" if domain else op,
+            needs=next((v for v in since if v > self.version(domain)), None),
+            target=self.version(domain),
+            location=location,
+        )
+
+    def _kept_attributes(
+        self, found: Signature, target: Signature, attributes: dict[str, Any], location: str
+    ) -> dict[str, Any]:
+        """Attributes without those that the asked opset lacks but that only repeat the default."""
+        kept = {}
+        for name, value in attributes.items():
+            if name not in target.attributes and name in found.attributes and value == found.default(name):
+                continue
+            kept[name] = value
+        return kept
+
+    def _check_types(
+        self, target: Signature, args: Sequence[Value | None], location: str, *, authoring: bool
+    ) -> None:
+        for i, value in enumerate(args):
+            dtype = None if value is None else value.dtype
+            if dtype is None:
+                continue
+            param = target.param(i)
+            if dtype in param.types or (param.others and not isinstance(value.type, ir.TensorType)):  # type: ignore[union-attr]
+                continue
+            needs = schemas.first_version_with_type(target.op, i, dtype, target.domain)
+            if authoring or needs is None or needs > opsets.AUTHORING_OPSET:
+                raise TranslationError(f"{param.name} can't be {dtype.name}", op=target.op, location=location)
+            raise OpsetError(
+                target.op,
+                detail=f"{param.name} of type {dtype.name}",
+                needs=needs,
+                target=self.version(target.domain),
+                location=location,
+            )
+
+    def _inferred(
+        self,
+        g: GraphBuilder,
+        target: Signature,
+        args: Sequence[Value | None],
+        attributes: dict[str, Any],
+        outputs: Wanted,
+    ) -> Inferred:
+        """Result types by the standard's own inference; the bodies of control flow tell theirs."""
+        from .control import body_types
+
+        wanted = [True] * outputs if isinstance(outputs, int) else list(outputs)
+        if target.op in ("If", "Loop", "Scan") and not target.domain:
+            return body_types(target.op, args, attributes, len(wanted))
+        names = [f"i{n}" if a is not None else "" for n, a in enumerate(args)]
+        kinds = target.attributes
+        node = onnx.NodeProto(op_type=target.op, domain=target.domain, input=names)
+        node.output.extend(f"o{n}" if keep else "" for n, keep in enumerate(wanted))
+        for name, value in attributes.items():
+            node.attribute.append(ir.serde.serialize_attribute(attribute(name, value, kinds[name].type)))
+        found = infer_with_schema(target, node, args, g.root._symbols, self.opset)
+        return [found.get(f"o{n}", (None, None)) for n in range(len(wanted))]
+
+    def _replay_body(
+        self,
+        g: GraphBuilder,
+        found: Signature,
+        args: list[Value | None],
+        attributes: dict[str, Any],
+        outputs: Wanted,
+    ) -> Sequence[Value | None]:
+        from .bodies import function_body
+        from .replay import replay_function
+
+        body = function_body(found, args, attributes, outputs)
+        if body is None:
+            raise self._absent(found.op, found.domain, g.location)
+        try:
+            return _visible(replay_function(g, body, args, attributes, outputs), outputs)
+        except OpsetError as error:
+            # the user knows the operator that was called, not the one inside its body
+            raise OpsetError(
+                found.op,
+                detail=f"its function body needs {error.op}" + (f", {error.detail}" if error.detail else ""),
+                needs=error.needs,
+                target=self.version(found.domain),
+                location=g.location,
+            ) from error
+
+
+def run_symbolic(
+    row: Symbolic, g: GraphBuilder, args: Sequence[Any], attributes: dict[str, Any], outputs: Wanted
+) -> Sequence[Value | None] | None:
+    """Calls a symbolic function; None if it gave NotImplemented ("write it as it is")."""
+    extra = {"outputs": outputs} if row.wants_outputs else {}
+    try:
+        results = row.function(g, *args, **attributes, **extra)
+    except TypeError as error:
+        # an operand or attribute that the function doesn't know is an error of the model's op, not a crash
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            raise TranslationError(f"{row.place}: {error}", op=row.name, location=g.location) from error
+        raise
+    if results is NotImplemented:
+        return None
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def _visible(results: Sequence[Value | None], outputs: Wanted) -> Sequence[Value | None]:
+    if isinstance(outputs, int):
+        return results
+    return [r if keep else None for r, keep in zip(results, outputs, strict=True)]
+
+
+def _tighten(results: Sequence[Value | None], inferred: Inferred | None) -> Sequence[Value | None]:
+    """Gives results of a lowering the sizes that were inferred for the operator as a whole."""
+    if inferred is None:
+        return results
+    for value, (_, sizes) in zip(results, inferred, strict=False):
+        if value is None or sizes is None or value.is_constant:
+            continue
+        value.sizes = sizes if value.sizes is None else _merged(value.sizes, sizes)
+    return results
+
+
+def _merged(ours: Sizes, theirs: Sizes) -> Sizes:
+    if len(ours) != len(theirs):
+        raise ValueError(f"a lowering gave {len(ours)} axes where {len(theirs)} were expected")
+    return tuple(b if a is None else a for a, b in zip(ours, theirs, strict=True))
