@@ -153,9 +153,7 @@ class Adapter:
             kept[name] = value
         return kept
 
-    def _check_types(
-        self, target: Signature, args: Sequence[Value | None], location: str, *, authoring: bool
-    ) -> None:
+    def _check_types(self, target: Signature, args: Sequence[Value | None], location: str, *, authoring: bool) -> None:
         for i, value in enumerate(args):
             dtype = None if value is None else value.dtype
             if dtype is None:

@@ -38,9 +38,7 @@ def function_body(
     node.input.extend("" if a is None else f"i{n}" for n, a in enumerate(args))
     node.output.extend(f"o{n}" if keep else "" for n, keep in enumerate(flags))
     for name, value in attributes.items():
-        node.attribute.append(
-            ir.serde.serialize_attribute(attribute(name, value, found.attributes[name].type))
-        )
+        node.attribute.append(ir.serde.serialize_attribute(attribute(name, value, found.attributes[name].type)))
     types = [_type_bytes(a) for a in args]
     text = schema.get_context_dependent_function(node.SerializeToString(), types)
     body = onnx.FunctionProto.FromString(text)

@@ -53,9 +53,7 @@ class GraphBuilder:
         OpsetError: The opset lies outside the range.
     """
 
-    def __init__(
-        self, opset: int = opsets.DEFAULT_OPSET, *, name: str = "main", parent: GraphBuilder | None = None
-    ):
+    def __init__(self, opset: int = opsets.DEFAULT_OPSET, *, name: str = "main", parent: GraphBuilder | None = None):
         self.opset = opsets.check_opset(opset)
         self.ml_opset = opsets.ml_opset(opset)
         self.name = name
@@ -171,9 +169,7 @@ class GraphBuilder:
         self.__dict__[op] = method
         return method
 
-    def call(
-        self, op: str, *inputs: Operand | None, outputs: Wanted = 1, domain: str = "", **attributes: Any
-    ) -> Any:
+    def call(self, op: str, *inputs: Operand | None, outputs: Wanted = 1, domain: str = "", **attributes: Any) -> Any:
         """Calls an operator at its authoring signature.
 
         Args:
@@ -209,9 +205,7 @@ class GraphBuilder:
         known: Sizes | None = None
         inferred: Inferred | None = None
         if not found.domain:
-            if args and all(
-                a is None or (a._const_value is not None and (a.size or 0) <= FOLD_LIMIT) for a in args
-            ):
+            if args and all(a is None or (a._const_value is not None and (a.size or 0) <= FOLD_LIMIT) for a in args):
                 folded = fold(op, [None if a is None else a.array for a in args], attributes, count)
                 if folded is not None:
                     return [self.constant(f) for f in folded]
@@ -236,9 +230,7 @@ class GraphBuilder:
             self._shared[key] = results[0]
         return results
 
-    def raw(
-        self, op: str, *inputs: Operand | None, outputs: Wanted = 1, domain: str = "", **attributes: Any
-    ) -> Any:
+    def raw(self, op: str, *inputs: Operand | None, outputs: Wanted = 1, domain: str = "", **attributes: Any) -> Any:
         """Writes an operator at the signature of the *asked* opset; lowerings use it.
 
         Raises:
@@ -294,9 +286,7 @@ class GraphBuilder:
                     if param.homogeneous:
                         first = bound.setdefault(param.variable, dtype)
                         if first is not dtype:
-                            raise ValueError(
-                                f"operand {param.name} is {dtype.name}, the others are {first.name}"
-                            )
+                            raise ValueError(f"operand {param.name} is {dtype.name}, the others are {first.name}")
                 args.append(operand)
             else:
                 pending = pending or operand is not None
@@ -465,12 +455,7 @@ class GraphBuilder:
         plan = list(sizes)
         lead = len(plan) - len(x.sizes) if x.sizes is not None else len(plan)
         for i, size in enumerate(plan):
-            if (
-                i >= lead
-                and x.sizes is not None
-                and not isinstance(size, Value)
-                and x.sizes[i - lead] == size
-            ):
+            if i >= lead and x.sizes is not None and not isinstance(size, Value) and x.sizes[i - lead] == size:
                 plan[i] = 1
         result: Value = self.Expand(x, self.shape_vector(plan))
         if all(isinstance(s, (int, Dim)) for s in sizes):

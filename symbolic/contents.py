@@ -50,13 +50,7 @@ def _size(args: Args, _: Mapping[str, Any]) -> Sizes | None:
 def _gather(args: Args, _: Mapping[str, Any]) -> Sizes | None:
     x, indices = args
     assert x is not None and indices is not None
-    if (
-        x.dims is None
-        or x.sizes is None
-        or len(x.sizes) != 1
-        or indices.array is None
-        or indices.array.ndim > 1
-    ):
+    if x.dims is None or x.sizes is None or len(x.sizes) != 1 or indices.array is None or indices.array.ndim > 1:
         return None
     picks = indices.array.reshape(-1)
     if any(not -len(x.dims) <= int(i) < len(x.dims) for i in picks):
@@ -74,12 +68,7 @@ def _concat(args: Args, _: Mapping[str, Any]) -> Sizes | None:
 def _partial_concat(parts: Sequence[Value]) -> Sizes | None:
     found: list[Size | None] = []
     for part in parts:
-        if (
-            part.element not in _INTEGERS
-            or not part.sizes
-            or not isinstance(part.sizes[0], int)
-            or len(part.sizes) > 1
-        ):
+        if part.element not in _INTEGERS or not part.sizes or not isinstance(part.sizes[0], int) or len(part.sizes) > 1:
             return None
         found.extend(part.dims if part.dims is not None else [None] * part.sizes[0])
     return tuple(found)
@@ -89,12 +78,7 @@ def _slice(args: Args, _: Mapping[str, Any]) -> Sizes | None:
     x = args[0]
     assert x is not None
     bounds = [None if a is None else a.array for a in args[1:]]
-    if (
-        x.dims is None
-        or x.sizes is None
-        or len(x.sizes) != 1
-        or any(b is None or b.size != 1 for b in bounds)
-    ):
+    if x.dims is None or x.sizes is None or len(x.sizes) != 1 or any(b is None or b.size != 1 for b in bounds):
         return None
     start, end = (int(b.item()) for b in bounds[:2] if b is not None)
     step = int(bounds[3].item()) if len(bounds) > 3 and bounds[3] is not None else 1
@@ -136,9 +120,7 @@ def _binary(
             return None
         left = a.dims if len(a.dims) == count else a.dims * count
         right = b.dims if len(b.dims) == count else b.dims * count
-        return tuple(
-            None if x is None or y is None else function(x, y) for x, y in zip(left, right, strict=True)
-        )
+        return tuple(None if x is None or y is None else function(x, y) for x, y in zip(left, right, strict=True))
 
     return rule
 
@@ -172,12 +154,7 @@ def _prod(args: Args, attributes: Mapping[str, Any]) -> Sizes | None:
 def _where(args: Args, _: Mapping[str, Any]) -> Sizes | None:
     condition, x, y = args
     assert condition is not None and x is not None and y is not None
-    if (
-        condition.array is None
-        or x.dims is None
-        or y.dims is None
-        or not len(x.dims) == len(y.dims) == condition.size
-    ):
+    if condition.array is None or x.dims is None or y.dims is None or not len(x.dims) == len(y.dims) == condition.size:
         return None
     picks = zip(condition.array.reshape(-1), x.dims, y.dims, strict=True)
     return tuple(a if c else b for c, a, b in picks)

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from .builder import GraphBuilder
 
 
-def body_types(
-    op: str, args: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
-) -> Inferred:
+def body_types(op: str, args: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int) -> Inferred:
     """Types and sizes of the results of a control-flow operator.
 
     Args:
@@ -38,9 +36,7 @@ def body_types(
 
 def _if(then: GraphBuilder, other: GraphBuilder, outputs: int) -> Inferred:
     if not len(then.outputs) == len(other.outputs) == outputs:
-        raise ValueError(
-            f"branches give {len(then.outputs)} and {len(other.outputs)} results, {outputs} are wanted"
-        )
+        raise ValueError(f"branches give {len(then.outputs)} and {len(other.outputs)} results, {outputs} are wanted")
     found: Inferred = []
     for a, b in zip(then.outputs, other.outputs, strict=True):
         if a.dtype != b.dtype:

@@ -181,11 +181,7 @@ def _constant_of_shape(arrays: Arrays, attributes: Attributes) -> np.ndarray | N
     value = attributes.get("value")
     if math.prod(sizes) > FOLD_LIMIT:
         return None
-    fill = (
-        np.zeros(1, np.float32)
-        if value is None
-        else np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-    )
+    fill = np.zeros(1, np.float32) if value is None else np.asarray(value.numpy() if hasattr(value, "numpy") else value)
     return np.broadcast_to(fill.reshape(()), sizes).copy()
 
 

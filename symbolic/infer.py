@@ -149,9 +149,7 @@ def _gemm(args: Args, attributes: Attributes, _: int) -> Inferred | None:
     return [(a.type, (m, n))]
 
 
-def _window(
-    size: OneSize, kernel: OneSize, stride: int, pads: int, dilation: int, ceil: bool = False
-) -> OneSize:
+def _window(size: OneSize, kernel: OneSize, stride: int, pads: int, dilation: int, ceil: bool = False) -> OneSize:
     if size is None or kernel is None:
         return None
     span: Size = size + pads - (dilation * (kernel - 1) + 1)
@@ -172,8 +170,7 @@ def _spatial(sizes: Sizes, kernel: Sizes, attributes: Attributes) -> Sizes | Non
     if ceil:
         return None  # the last window may be dropped: left to the standard's inference
     return tuple(
-        _window(sizes[i], kernel[i], strides[i], pads[i] + pads[count + i], dilations[i])
-        for i in range(count)
+        _window(sizes[i], kernel[i], strides[i], pads[i] + pads[count + i], dilations[i]) for i in range(count)
     )
 
 
@@ -383,9 +380,7 @@ def _flatten(args: Args, attributes: Attributes, _: int) -> Inferred:
         return [(x.type, (None, None))]
     axis = attributes.get("axis", 1)
     axis = axis + len(x.sizes) if axis < 0 else axis
-    return [
-        (x.type, tuple(None if None in part else product(part) for part in (x.sizes[:axis], x.sizes[axis:])))
-    ]  # type: ignore[arg-type]
+    return [(x.type, tuple(None if None in part else product(part) for part in (x.sizes[:axis], x.sizes[axis:])))]  # type: ignore[arg-type]
 
 
 def _expand(args: Args, _: Attributes, __: int) -> Inferred:
@@ -450,13 +445,7 @@ def _range(args: Args, _: Attributes, __: int) -> Inferred:
     start, limit, delta = args
     assert start is not None and limit is not None and delta is not None
     size: OneSize = None
-    if (
-        start.dims
-        and limit.dims
-        and delta.dims == (1,)
-        and start.dims[0] is not None
-        and limit.dims[0] is not None
-    ):
+    if start.dims and limit.dims and delta.dims == (1,) and start.dims[0] is not None and limit.dims[0] is not None:
         size = limit.dims[0] - start.dims[0]
     return [(start.type, (size,))]
 
@@ -465,11 +454,7 @@ def _constant_of_shape(args: Args, attributes: Attributes, _: int) -> Inferred:
     shape = args[0]
     assert shape is not None
     value = attributes.get("value")
-    dtype = (
-        ir.DataType.FLOAT
-        if value is None
-        else ir.DataType(getattr(value, "dtype", None) or ir.DataType.FLOAT)
-    )
+    dtype = ir.DataType.FLOAT if value is None else ir.DataType(getattr(value, "dtype", None) or ir.DataType.FLOAT)
     if shape.dims is not None:
         return [(tensor_type(dtype), shape.dims)]
     count = shape.sizes[0] if shape.sizes else None
@@ -581,9 +566,7 @@ def infer_with_schema(
     if found.domain:
         imports.append(onnx.helper.make_opsetid(found.domain, found.since))
     try:
-        inferred = onnx.shape_inference.infer_node_outputs(
-            found.schema, node, types, data, opset_imports=imports
-        )
+        inferred = onnx.shape_inference.infer_node_outputs(found.schema, node, types, data, opset_imports=imports)
     except onnx.shape_inference.InferenceError as error:
         raise ValueError(str(error).strip()) from error
     return {name: _from_type_proto(proto, symbols) for name, proto in inferred.items()}
@@ -603,14 +586,11 @@ def _type_proto(value: Value) -> onnx.TypeProto:
     return proto
 
 
-def _from_type_proto(
-    proto: onnx.TypeProto, symbols: Mapping[str, Dim]
-) -> tuple[ir.TypeProtocol | None, Sizes | None]:
+def _from_type_proto(proto: onnx.TypeProto, symbols: Mapping[str, Dim]) -> tuple[ir.TypeProtocol | None, Sizes | None]:
     type_ = ir.serde.deserialize_type_proto_for_type(proto)
     if not proto.HasField("tensor_type") or not proto.tensor_type.HasField("shape"):
         return type_, None
     sizes = tuple(
-        d.dim_value if d.HasField("dim_value") else symbols.get(d.dim_param)
-        for d in proto.tensor_type.shape.dim
+        d.dim_value if d.HasField("dim_value") else symbols.get(d.dim_param) for d in proto.tensor_type.shape.dim
     )
     return type_, sizes

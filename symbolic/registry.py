@@ -61,9 +61,7 @@ class Registry:
 
     def add(self, row: Symbolic, *, override: bool = False) -> None:
         """Adds a function; raises AnyonnxError naming the holder if its opsets are taken already."""
-        self.load(
-            row.dialect
-        )  # built-in rows come first, so that a user's row meets them whenever it is added
+        self.load(row.dialect)  # built-in rows come first, so that a user's row meets them whenever it is added
         rows = self._rows.setdefault((row.dialect, row.name), [])
         for other in rows:
             if not override and other.since <= row.until and row.since <= other.until:

@@ -107,9 +107,7 @@ class Replay:
         for output in graph.outputs:
             result = self._operand(child, output, inner)
             if result is None:
-                raise TranslationError(
-                    f"the body's output {output.name!r} isn't defined", location=g.location
-                )
+                raise TranslationError(f"the body's output {output.name!r} isn't defined", location=g.location)
             child.output(result)
         return child
 

@@ -27,9 +27,7 @@ DTYPES = [
     "complex128",
 ]
 
-_SPEC = re.compile(
-    r"^\s*(?:(?P<name>[^:\[\]]+)\s*:)?\s*(?P<dtype>[a-z0-9]+)\s*(?:\[(?P<dims>[^\[\]]*)\])?\s*$"
-)
+_SPEC = re.compile(r"^\s*(?:(?P<name>[^:\[\]]+)\s*:)?\s*(?P<dtype>[a-z0-9]+)\s*(?:\[(?P<dims>[^\[\]]*)\])?\s*$")
 _SYMBOL = re.compile(r"^[A-Za-z_]\w*$")
 
 
@@ -76,9 +74,7 @@ def parse_spec(text: str, default_name: str = "input") -> TensorSpec:
         raise InputSpecError(f"can't read the input spec {text!r}; {example}")
     dtype = match["dtype"]
     if dtype not in DTYPES:
-        raise InputSpecError(
-            f"unknown dtype {dtype!r} in the input spec {text!r}; one of {', '.join(DTYPES)}"
-        )
+        raise InputSpecError(f"unknown dtype {dtype!r} in the input spec {text!r}; one of {', '.join(DTYPES)}")
     shape: list[int | str] = []
     for part in (p.strip() for p in (match["dims"] or "").split(",")):
         if not part and not (match["dims"] or "").strip():

@@ -71,9 +71,7 @@ class Value(ir.Value):
     def rank(self) -> int:
         """Number of axes; raises where it is unknown."""
         if self.sizes is None:
-            raise ValueError(
-                f"the rank of {self.name or 'a value'} is not known (made at {self.location or '?'})"
-            )
+            raise ValueError(f"the rank of {self.name or 'a value'} is not known (made at {self.location or '?'})")
         return len(self.sizes)
 
     @property
