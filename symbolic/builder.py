@@ -68,6 +68,7 @@ class GraphBuilder:
         self._shared: dict[Any, Any] = {}
         self._size_sources: dict[str, tuple[Value, int]] = {}
         self._symbols: dict[str, Dim] = parent.root._symbols if parent else {}
+        self.marks: list[tuple[Value, str]] = parent.root.marks if parent else []
 
     # --- inputs, outputs, constants --------------------------------------------------------------------------------
 
@@ -499,6 +500,11 @@ class GraphBuilder:
         if contradiction:
             raise TranslationError(f"a size is {ours}, the source says {theirs}", location=self.location)
         return theirs if not isinstance(ours, int) else ours
+
+    def mark(self, value: Value, source_name: str) -> None:
+        """Notes that a value is what the source calls `source_name`; comparisons node by node use it."""
+        if self.parent is None:
+            self.marks.append((value, source_name))
 
     @contextmanager
     def at(self, location: str) -> Iterator[None]:
