@@ -1,0 +1,74 @@
+"""onnx.reference: the specification in numpy. A second opinion only, slow, and wrong for some loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+import onnx.reference
+
+from ..models import LoadedModel, ModelLike, iter_nodes, load_model
+from .base import Array, Placement, ProviderError, UnsupportedByProvider
+
+
+class OnnxReference:
+    """The provider ``onnx-reference``."""
+
+    name = "onnx-reference"
+    setting = ""
+    precision = ""
+
+    def __init__(self) -> None:
+        self._model: LoadedModel | None = None
+        self._evaluator: onnx.reference.ReferenceEvaluator | None = None
+
+    def available(self) -> str:
+        """Always empty: onnx is a dependency of anyonnx."""
+        return ""
+
+    def run(self, model: ModelLike, inputs: Mapping[str, Array]) -> dict[str, Any]:
+        """Runs a model (see ``Provider.run``)."""
+        loaded = load_model(model)
+        if self._evaluator is None or self._model is not loaded:
+            self._evaluator, self._model = _evaluator(loaded), loaded
+        try:
+            results = self._evaluator.run(None, dict(inputs))
+        except NotImplementedError as error:
+            raise UnsupportedByProvider(f"onnx.reference lacks a part of the model: {error}") from error
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            # Its operators are plain numpy code, which fails with any of these.
+            raise ProviderError(f"onnx.reference failed: {type(error).__name__}: {error}") from error
+        return dict(zip(loaded.output_names, results, strict=True))
+
+    def placement(self) -> Placement:
+        """Nothing to tell: there is one place."""
+        return Placement()
+
+    def version(self) -> str:
+        """Version of onnx."""
+        return str(onnx.__version__)
+
+    def close(self) -> None:
+        """Frees the model."""
+        self._evaluator = self._model = None
+
+
+def _evaluator(model: LoadedModel) -> onnx.reference.ReferenceEvaluator:
+    # onnx 1.23 concatenates scan outputs instead of stacking them.
+    loops = sorted({node.op_type for node in iter_nodes(model.proto)} & {"Loop", "Scan"})
+    if loops:
+        raise UnsupportedByProvider(f"onnx.reference is not reliable for {', '.join(loops)}")
+    proto = onnx.ModelProto()
+    proto.CopyFrom(model.proto)
+    for tensor in proto.graph.initializer:
+        if tensor.name in model.weights:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(model.weights[tensor.name], tensor.name))
+    if model.folder is not None:
+        onnx.load_external_data_for_model(proto, model.folder)
+    try:
+        return onnx.reference.ReferenceEvaluator(proto)
+    except NotImplementedError as error:
+        raise UnsupportedByProvider(f"onnx.reference lacks a part of the model: {error}") from error
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ProviderError(f"onnx.reference rejects the model: {error}") from error
