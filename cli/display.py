@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 if TYPE_CHECKING:
     from rich.status import Status
+
+    from ..validation.report import ParityReport
 
 
 class Stages:
@@ -57,19 +58,17 @@ def warn(text: str) -> None:
     console.print(f"WARNING: {text}", style="bold yellow", markup=False)
 
 
-def show_report(report: Any, path: Path | None, quiet: bool) -> None:
-    """Prints a parity report, and writes it where the user asked for a file."""
+def show_report(report: ParityReport, path: Path | None, quiet: bool) -> None:
+    """Prints a parity report (coloured on a terminal), and writes it where the user asked for a file."""
     if path is not None:
-        text = report.to_json() if path.suffix == ".json" else report.to_junit()
-        path.write_text(text if isinstance(text, str) else _as_json(text), encoding="utf-8")
-    if not quiet:
-        sys.stdout.write(f"{report}\n")
-
-
-def _as_json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, indent=2)
+        report.save(path)
+    if quiet:
+        return
+    console = Console()
+    if console.is_terminal:
+        report.render(console)
+    else:
+        print(report)
 
 
 def size_text(count: int) -> str:

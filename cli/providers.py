@@ -9,8 +9,7 @@ from .options import Debug
 
 def providers(debug: Debug = False) -> None:
     """Lists the runtimes, and why one is not available."""
-    from ..validation.providers import all_providers
+    from ..validation.providers import available
 
-    for provider in all_providers():
-        reason = provider.available()
-        typer.echo(f"{provider.name:<24} {'available' if not reason else f'not available: {reason}'}")
+    for name, reason in available().items():
+        typer.echo(f"{name:<20} {f'not available: {reason}' if reason else 'available'}")

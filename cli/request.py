@@ -75,9 +75,7 @@ def _import(name: str, asked: str) -> ModuleType:
         raise InputSpecError(f"{asked} needs the module {error.name}, which is not installed") from error
 
 
-def read_inputs(
-    specs: Sequence[str] | None, arrays: Path | None
-) -> tuple[Any, dict[str | int, dict[int, str]] | None]:
+def read_inputs(specs: Sequence[str] | None, arrays: Path | None) -> tuple[Any, dict[str | int, dict[int, str]] | None]:
     """The arguments ``inputs`` and ``dynamic`` of `to_onnx`.
 
     Args:
@@ -122,9 +120,7 @@ def _load_arrays(path: Path) -> Any:
         with loaded:
             arrays = {name: loaded[name] for name in loaded.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputSpecError(
-            f"{path} is no .npz file of plain arrays ({str(error).splitlines()[0]})"
-        ) from error
+        raise InputSpecError(f"{path} is no .npz file of plain arrays ({str(error).splitlines()[0]})") from error
     if not arrays:
         raise InputSpecError(f"{path} holds no arrays")
     return tuple(arrays.values()) if all(map(_UNNAMED.match, arrays)) else arrays

@@ -115,11 +115,7 @@ def identify(
         if framework is None:
             raise InputSpecError(f"{name} is {kind} that names no framework; say it with --from (framework=)")
         kind = replace(kind, framework=framework)
-    if (
-        framework is not None
-        and framework != kind.framework
-        and framework not in _FAMILY.get(kind.framework, ())
-    ):
+    if framework is not None and framework != kind.framework and framework not in _FAMILY.get(kind.framework, ()):
         raise InputSpecError(f"{name} is {kind}: its framework is {kind.framework}, not {framework}")
     if kind.framework not in available:
         raise InputSpecError(
@@ -132,9 +128,7 @@ def identify(
 def _shown(head: bytes) -> str:
     text = head[:24]
     return (
-        repr(text.decode("ascii"))
-        if text.isascii() and text.decode().isprintable()
-        else f"bytes {text[:12].hex(' ')}"
+        repr(text.decode("ascii")) if text.isascii() and text.decode().isprintable() else f"bytes {text[:12].hex(' ')}"
     )
 
 
