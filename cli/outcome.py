@@ -80,7 +80,7 @@ def _unexpected(kind: type[BaseException], error: BaseException, trace: Tracebac
         return
     frames = traceback.extract_tb(trace)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    text = str(error).strip().split("\n")[0]
+    text = "; ".join([str(error).strip().split("\n")[0], *getattr(error, "__notes__", ())])
     print(
         f"error: unexpected {kind.__name__}{': ' if text else ''}{text}{where}; "
         "run it again with --debug for the traceback",
