@@ -12,6 +12,7 @@ import numpy as np
 from ..symbolic.builder import GraphBuilder
 from ..symbolic.errors import InputSpecError
 from ..symbolic.spec import TensorSpec
+from ..validation.inputs import choose_sizes
 
 Arrays = dict[str, np.ndarray]
 
@@ -75,6 +76,15 @@ class Source(ABC):
     def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays | None:
         """Inputs that suit the model better than random numbers (rows on thresholds, say); None: random ones do."""
         return None
+
+    def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Sizes for the open dims: the first (0) or another (1) set; override where the source allows only some.
+
+        Args:
+            which: 0 or 1.
+            base: Sizes that are known to work.
+        """
+        return choose_sizes(self.specs, which, base)
 
     def trace(self, inputs: Mapping[str, np.ndarray], names: Sequence[str]) -> Arrays:
         """Intermediate values of the source by the names given to `GraphBuilder.mark`; {} where there are none."""
