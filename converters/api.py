@@ -16,6 +16,7 @@ from ..symbolic.builder import GraphBuilder, gc_paused
 from ..symbolic.errors import InputSpecError, MissingDependency, ParityError
 from ..symbolic.opsets import DEFAULT_OPSET, check_opset
 from ..symbolic.spec import TensorSpec
+from ..symbolic.value import MARK
 from .base import Arrays, Frontend, Options, Source
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def to_onnx(
 
         with stages("optimize"), gc_paused():
             run_passes(result.model, DEFAULT_PASSES if optimize is True else tuple(optimize))
-    _keep_marks(result, g)
+    result.trace_values = _marked(result.model)
     if check:
         from ..validation.checker import check_model
 
@@ -354,13 +355,9 @@ def _compare(result: Conversion, providers: Sequence[str] | None, tolerance: Any
         raise ParityError(result.parity)
 
 
-def _keep_marks(result: Conversion, g: GraphBuilder) -> None:
-    """Source names of those values that are left after the passes."""
-    left = {id(o): o for node in result.model.graph for o in node.outputs}
-    for value, source_name in g.marks:
-        found = left.get(id(value))
-        if found is not None and found.name:
-            result.trace_values[found.name] = source_name
+def _marked(model: ir.Model) -> dict[str, str]:
+    """Source names of the values that are left after the passes."""
+    return {o.name: o.meta[MARK] for node in model.graph for o in node.outputs if o.name and MARK in o.meta}
 
 
 class _Stages:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
+from ..symbolic.value import MARK
+
 
 def drop_identities(model: ir.Model) -> int:
     """Removes Identity nodes, in subgraphs too; returns how many.
@@ -34,6 +36,8 @@ def _drop(graph: ir.Graph, node: ir.Node) -> bool:
         for i, output in enumerate(graph.outputs):
             if output is result:
                 graph.outputs[i] = source
+    if MARK in result.meta and source.producer() is not None:
+        source.meta.setdefault(MARK, result.meta[MARK])
     result.replace_all_uses_with(source)
     graph.remove(node, safe=True)
     return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
+from ..symbolic.value import MARK
+
 _FUSED_INTO = ("Conv", "ConvTranspose")
 
 
@@ -78,6 +80,9 @@ def _take_over(graph: ir.Graph, old: ir.Value, new: ir.Value) -> None:
     name = old.name
     old.name = None
     new.name = name
+    new.meta.pop(MARK, None)  # it holds the normalised value from now on
+    if MARK in old.meta:
+        new.meta[MARK] = old.meta[MARK]
     old.replace_all_uses_with(new)
     for i, output in enumerate(graph.outputs):
         if output is old:

@@ -23,7 +23,7 @@ from .fold import FOLD_LIMIT, fold
 from .infer import Inferred, infer
 from .literals import attribute, literal
 from .schemas import ML_DOMAIN, Signature, signature
-from .value import Operand, Value, tensor_type
+from .value import MARK, Operand, Value, tensor_type
 
 #: How many results are wanted: a number, or one flag per result.
 Wanted = int | Sequence[bool]
@@ -68,7 +68,6 @@ class GraphBuilder:
         self._shared: dict[Any, Any] = {}
         self._size_sources: dict[str, tuple[Value, int]] = {}
         self._symbols: dict[str, Dim] = parent.root._symbols if parent else {}
-        self.marks: list[tuple[Value, str]] = parent.root.marks if parent else []
 
     # --- inputs, outputs, constants --------------------------------------------------------------------------------
 
@@ -503,8 +502,8 @@ class GraphBuilder:
 
     def mark(self, value: Value, source_name: str) -> None:
         """Notes that a value is what the source calls `source_name`; comparisons node by node use it."""
-        if self.parent is None:
-            self.marks.append((value, source_name))
+        if value.producer() is not None and MARK not in value.meta:
+            value.meta[MARK] = source_name
 
     @contextmanager
     def at(self, location: str) -> Iterator[None]:

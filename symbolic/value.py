@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: What a symbolic function may pass where an operand is expected.
 Operand = Union["Value", bool, int, float, str, complex, np.ndarray, np.generic, list[Any], tuple[Any, ...]]
 
+#: Key in a value's meta: the name of the same value in the source. Passes that change what a value holds move it.
+MARK = "source_value"
+
 _TENSOR_TYPES = {dtype: ir.TensorType(dtype) for dtype in ir.DataType}
 
 

@@ -108,7 +108,10 @@ def load_model(model: ModelLike) -> LoadedModel:
     if isinstance(model, LoadedModel):
         return model
     if isinstance(model, ir.Model):
-        return _from_ir(model)
+        try:
+            return _from_ir(model)
+        except OSError as error:
+            raise InputSpecError(f"can't read the model's external data: {error}") from error
     if isinstance(model, onnx.ModelProto):
         return _from_proto(model)
     if isinstance(model, (str, os.PathLike)):

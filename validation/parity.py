@@ -70,17 +70,22 @@ def compare_model(
         report.notes.append("nothing was run: no provider is available")
         return report
     expected = [flatten(reference({name: np.array(a) for name, a in inputs.items()})) for inputs in input_sets]
-    outcomes: dict[tuple[int, str, str], dict[str, Array]] = {}
+    first: dict[tuple[int, str], tuple[str, dict[str, Array]]] = {}
     for provider in usable:
+        how = {"model": numeric, "precision": provider.precision, "tolerance": tolerance, "labels": labels}
         for index, inputs in enumerate(input_sets):
-            rows, results = _run_one(loaded, provider, index, inputs, expected[index], numeric, tolerance, labels)
+            rows, results = _run_one(loaded, provider, index, inputs, expected[index], how)
             report.rows += rows
-            if results is not None:
-                outcomes[index, provider.name, provider.setting] = results
-                report.placements[_place(provider)] = str(provider.placement())
+            if results is None:
+                continue
+            report.placements[_place(provider)] = str(provider.placement())
+            base = first.setdefault((index, provider.name), (provider.setting, results))
+            if base[1] is not results:
+                blank = ParityRow(index, provider.name, provider.setting, "", "fail")
+                report.runtime += _own_differences(base, results, blank, **how)
         provider.close()
-    report.runtime = _own_differences(outcomes, usable, numeric, tolerance, labels)
     report.rows = _blamed(report.rows)
+    report.notes += _vacuous(report.rows)
     _explain_failure(report, loaded, trace, input_sets, tolerance)
     return report
 
@@ -160,9 +165,7 @@ def _run_one(
     index: int,
     inputs: Mapping[str, Array],
     expected: Mapping[str, Array],
-    numeric: NumericProfile,
-    tolerance: UserTolerance | None,
-    labels: Collection[str],
+    how: Mapping[str, Any],
 ) -> tuple[list[ParityRow], dict[str, Array] | None]:
     blank = ParityRow(index, provider.name, provider.setting, "", "fail")
     wrong = _interface_problem(loaded, inputs)
@@ -174,15 +177,7 @@ def _run_one(
         return [replace(blank, status="unsupported", reason=str(error))], None
     except ProviderError as error:
         return [replace(blank, reason=str(error))], None
-    rows = compare_outputs(
-        expected,
-        results,
-        blank,
-        model=numeric,
-        precision=provider.precision,
-        tolerance=tolerance,
-        labels=labels,
-    )
+    rows = compare_outputs(expected, results, blank, **how)
     placement = provider.placement()
     if placement.fell_back:
         # Right numbers from another device prove nothing about this one; wrong ones are wrong anyway.
@@ -204,31 +199,19 @@ def _interface_problem(model: LoadedModel, inputs: Mapping[str, Array]) -> str:
 
 
 def _own_differences(
-    outcomes: Mapping[tuple[int, str, str], dict[str, Array]],
-    providers: Sequence[Provider],
-    numeric: NumericProfile,
-    tolerance: UserTolerance | None,
-    labels: Collection[str],
+    base: tuple[str, dict[str, Array]],
+    results: Mapping[str, Array],
+    template: ParityRow,
+    **how: Any,
 ) -> list[ParityRow]:
-    """Rows for outputs in which two settings of the same provider differ from each other."""
-    found = []
-    first: dict[tuple[int, str], tuple[str, dict[str, Array]]] = {}
-    precisions = {provider.name: provider.precision for provider in providers}
-    for (index, name, setting), results in outcomes.items():
-        if (index, name) not in first:
-            first[index, name] = setting, results
-            continue
-        base, right = first[index, name]
-        blank = ParityRow(index, name, setting, "", "fail", blame="runtime")
-        rows = compare_outputs(
-            right, results, blank, model=numeric, precision=precisions[name], tolerance=tolerance, labels=labels
-        )
-        found += [
-            replace(row, reason=f'"{setting}" differs from "{base}": {row.reason}')
-            for row in rows
-            if row.status == "fail"
-        ]
-    return found
+    """Rows for outputs in which a second setting of a provider differs from its first one."""
+    setting, right = base
+    rows = compare_outputs(right, results, replace(template, blame="runtime"), **how)
+    return [
+        replace(row, reason=f'"{row.setting}" differs from "{setting}": {row.reason}')
+        for row in rows
+        if row.status == "fail"
+    ]
 
 
 def _blamed(rows: Sequence[ParityRow]) -> list[ParityRow]:
@@ -240,6 +223,20 @@ def _blamed(rows: Sequence[ParityRow]) -> list[ParityRow]:
         else replace(row, blame="runtime" if (row.input_set, row.provider, row.output) in agreed else "conversion")
         for row in rows
     ]
+
+
+def _vacuous(rows: Sequence[ParityRow]) -> list[str]:
+    """Notes on passes that prove little, because the source gave nothing that could be wrong by a little."""
+    empty = {
+        (row.input_set, row.output): "no elements" if not row.metrics.elements else "only zeros or non-finite values"
+        for row in rows
+        if row.status == "pass"
+        and row.metrics is not None
+        and row.tolerance is not None
+        and not row.tolerance.exact
+        and row.metrics.max_ref == 0.0
+    }
+    return [f"the source's {name} has {what} for input set {index}" for (index, name), what in empty.items()]
 
 
 def _explain_failure(

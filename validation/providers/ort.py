@@ -64,11 +64,15 @@ class Session:
         options.log_severity_level = 4  # errors come as exceptions: their text needn't go to stderr as well
         # Sessions are made for one or two runs: keeping memory for later ones only raises the peak.
         options.enable_cpu_mem_arena = False
+        if not optimize:
+            # Prepacking copies the weights into another layout: memory, and one more way to be wrong.
+            options.add_session_config_entry("session.disable_prepacking", "1")
         if model.folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", model.folder)
         if execution_provider != CPU:
             options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         self._ort = ort
+        self._model = model  # onnxruntime reads the lent weights where they are: they must outlive the session
         self._lent = {name: self._to_value(array) for name, array in model.weights.items()}
         if self._lent:
             options.add_external_initializers(list(self._lent), list(self._lent.values()))
