@@ -31,16 +31,17 @@ def compare(
     from ..symbolic.errors import ParityError
     from .display import show_report
     from .inspect_model import onnx_file
-    from .request import find_model, framework_name, read_inputs, report_path
+    from .request import find_model, framework_name, read_inputs, ready_providers, report_path
 
     framework = framework_name(framework)
     report = report_path(report)
+    ready_providers(providers)
     inputs, dynamic = read_inputs(specs, arrays)
     parity = compare_models(
         onnx_file(model),
         find_model(source, framework),
         inputs,
-        providers,
+        providers or None,
         framework=framework,
         dynamic=dynamic,
         tolerance=tolerance,

@@ -46,10 +46,19 @@ def convert(
 
     convert --from torch model.pt2 --opset 17 -o model.onnx
     """
-    from .request import find_model, framework_name, read_inputs, report_path, result_path
+    from .request import (
+        find_model,
+        framework_name,
+        read_inputs,
+        ready_providers,
+        report_path,
+        result_path,
+        search_here,
+    )
 
     if no_compare and (providers or tolerance is not None or report is not None):
         raise typer.BadParameter("--no-compare leaves nothing for --provider, --tolerance or --report")
+    search_here()
     framework = framework_name(framework)
     result = result_path(output, model)
     report = report_path(report)
@@ -64,7 +73,7 @@ def convert(
         framework=framework,
         opset=opset,
         optimize=not no_optimize,
-        compare=False if no_compare else providers or True,
+        compare=False if no_compare else ready_providers(providers),
         tolerance=tolerance,
         trust=trust,
         plugins=tuple(plugins or ()),

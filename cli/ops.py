@@ -20,11 +20,13 @@ def ops(
     """Lists the operators of each dialect and the function that translates each."""
     from collections import Counter
 
+    from ..converters.api import load_plugins
     from ..symbolic.errors import InputSpecError
     from ..symbolic.registry import DIALECT_PACKAGES, registry
-    from .request import import_plugins
+    from .request import search_here
 
-    import_plugins(plugins or ())
+    search_here()
+    load_plugins(plugins or ())
     for name in DIALECT_PACKAGES:
         registry.load(name)
     rows = registry.rows()

@@ -28,7 +28,7 @@ def opset(
     """
     from .convert import deliver
     from .inspect_model import onnx_file
-    from .request import report_path, result_path
+    from .request import ready_providers, report_path, result_path
 
     if no_compare and (providers or tolerance is not None or report is not None):
         raise typer.BadParameter("--no-compare leaves nothing for --provider, --tolerance or --report")
@@ -41,6 +41,6 @@ def opset(
         framework="onnx",
         opset=to,
         optimize=not no_optimize,
-        compare=False if no_compare else providers or True,
+        compare=False if no_compare else ready_providers(providers),
         tolerance=tolerance,
     )

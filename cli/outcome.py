@@ -32,8 +32,9 @@ def run(app: typer.Typer, args: list[str], name: str) -> int:
     debug = "--debug" in args
     if not debug:
         sys.excepthook = _unexpected
+    command = typer.main.get_command(app)  # calling the app itself would install typer's own excepthook
     try:
-        return int(app(args=args, prog_name=name, standalone_mode=False) or 0)
+        return int(command.main(args=args, prog_name=name, standalone_mode=False) or 0)
     except _UsageError as error:
         return _tell(f"{_message(error)} (see {_command(error, name)} --help)", USAGE)
     except typer.Abort:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 import os
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..symbolic.errors import InputSpecError
+from ..symbolic.errors import InputSpecError, MissingDependency
 
 _ATTRIBUTE = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 _UNNAMED = re.compile(r"^arr_\d+$")
@@ -41,6 +42,7 @@ def find_model(text: str, framework: str | None) -> Any:
         return path
     if not _ATTRIBUTE.match(text):
         raise InputSpecError(f"there is no file {text} (and it is not a package.module:attribute)")
+    search_here()
     module_name, _, attribute = text.partition(":")
     found = _attribute(module_name, attribute)
     if inspect.isclass(found):
@@ -63,10 +65,13 @@ def _attribute(module_name: str, attribute: str) -> Any:
     return found
 
 
-def _import(name: str, asked: str) -> ModuleType:
-    """Imports a module that the user named; the working directory is searched too."""
+def search_here() -> None:
+    """Lets modules of the working directory be imported, as ``python -m`` does."""
     if "" not in sys.path:
         sys.path.insert(0, "")
+
+
+def _import(name: str, asked: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -156,7 +161,14 @@ def report_path(path: Path | None) -> Path | None:
     return writable(path)
 
 
-def import_plugins(modules: Sequence[str]) -> None:
-    """Imports the modules that register symbolic functions."""
-    for name in modules:
-        _import(name, f"--plugin {name}")
+def ready_providers(names: Sequence[str] | None) -> list[str] | bool:
+    """The ``compare`` of `to_onnx`; raises before any work is done if a runtime that is asked for can't run here."""
+    from ..validation.providers import resolve
+
+    for provider in resolve(names or None):
+        reason = provider.available()
+        if reason and importlib.util.find_spec("onnxruntime") is None:
+            raise MissingDependency("onnxruntime", "runtime", "comparing with the source (or --no-compare)")
+        if reason:
+            raise InputSpecError(f"can't compare in {provider.name}: {reason}")
+    return list(names) if names else True

@@ -1,5 +1,6 @@
 """Every error gives its exit code and useful text only; a fake `to_onnx` raises it."""
 
+import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -96,17 +97,18 @@ def test_unsupported_ops_are_listed(cli, api, model):
     assert "aten::svd" in shown.err
 
 
-def test_an_unexpected_error_is_one_line(cli, api, model, capsys):
-    api.error = KeyError("x")
-    from anyonnx.cli.outcome import _unexpected
-
-    try:
-        raise api.error
-    except KeyError as error:
-        _unexpected(type(error), error, error.__traceback__)
-    line = capsys.readouterr().err
-    assert line.startswith("error: unexpected KeyError: 'x' at ")
-    assert line.rstrip().endswith("--debug for the traceback")
+@pytest.mark.parametrize("debug", [False, True])
+def test_an_unexpected_error(tmp_path, debug):
+    (tmp_path / "dividing.py").write_text("1 / 0\n")
+    command = [sys.executable, "-m", "anyonnx", "ops", "--plugin", "dividing", *(["--debug"] if debug else [])]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    if debug:
+        assert "Traceback" in done.stderr
+    else:
+        (line,) = done.stderr.strip().splitlines()
+        assert line.startswith("error: unexpected ZeroDivisionError: division by zero at ")
+        assert line.endswith("dividing.py:1; run it again with --debug for the traceback")
 
 
 def test_result_and_stages(cli, api, model, tmp_path):
