@@ -186,10 +186,11 @@ class ParityReport:
             temporary.unlink(missing_ok=True)
 
     def __str__(self) -> str:
-        cells = [_HEADER, *(_cells(row) for row in self.rows)]
-        widths = [max(len(line[i]) for line in cells) for i in range(len(_HEADER))]
         lines = [self.headline()]
-        lines += ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells]
+        if self.rows:
+            cells = [_HEADER, *(_cells(row) for row in self.rows)]
+            widths = [max(len(line[i]) for line in cells) for i in range(len(_HEADER))]
+            lines += ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells]
         return "\n".join([*lines, *self.remarks()])
 
     def headline(self) -> str:
