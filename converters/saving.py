@@ -122,7 +122,8 @@ def _tensor_head(name: str, tensor: ir.TensorProtocol) -> bytes:
     import onnx
 
     proto = onnx.TensorProto(name=name, data_type=int(tensor.dtype), dims=[int(d) for d in tensor.shape])  # type: ignore[arg-type]
-    return proto.SerializeToString() + _key(_RAW_DATA_FIELD, tensor.nbytes)
+    head: bytes = proto.SerializeToString()
+    return head + _key(_RAW_DATA_FIELD, tensor.nbytes)
 
 
 def _key(field: int, size: int) -> bytes:

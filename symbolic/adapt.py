@@ -155,9 +155,9 @@ class Adapter:
 
     def _check_types(self, target: Signature, args: Sequence[Value | None], location: str, *, authoring: bool) -> None:
         for i, value in enumerate(args):
-            dtype = None if value is None else value.dtype
-            if dtype is None:
+            if value is None or value._type is None:
                 continue
+            dtype = value._type.dtype
             param = target.param(i)
             if dtype in param.types or (param.others and not isinstance(value.type, ir.TensorType)):  # type: ignore[union-attr]
                 continue

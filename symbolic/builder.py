@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx_ir as ir
@@ -17,12 +17,13 @@ import onnx_ir as ir
 from . import opsets
 from .adapt import Adapter
 from .contents import contents, of_array
-from .dims import Dim, Size, Sizes, exact_quotient
-from .errors import AnyonnxError, OpsetError, TranslationError
+from .dims import Dim, Sizes
+from .errors import AnyonnxError, TranslationError
 from .fold import FOLD_LIMIT, fold
 from .infer import Inferred, infer
 from .literals import attribute, literal
 from .schemas import ML_DOMAIN, Signature, signature
+from .sizes import SizeArithmetic
 from .value import MARK, Operand, Value, tensor_type
 
 #: How many results are wanted: a number, or one flag per result.
@@ -41,7 +42,7 @@ def gc_paused() -> Iterator[None]:
             gc.enable()
 
 
-class GraphBuilder:
+class GraphBuilder(SizeArithmetic):
     """Builds one graph; child builders build the bodies of If, Loop and Scan.
 
     Args:
@@ -57,12 +58,12 @@ class GraphBuilder:
         self.opset = opsets.check_opset(opset)
         self.ml_opset = opsets.ml_opset(opset)
         self.name = name
-        self.parent = parent
+        self.parent: GraphBuilder | None = parent
         self.root: GraphBuilder = parent.root if parent else self
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
         self.nodes: list[ir.Node] = []
-        self.location = parent.location if parent else ""
+        self.location: str = parent.location if parent else ""
         self._adapter: Adapter = parent._adapter if parent else Adapter(self.opset, self.ml_opset)
         self._constants: dict[Any, Value] = parent.root._constants if parent else {}
         self._shared: dict[Any, Any] = {}
@@ -159,15 +160,18 @@ class GraphBuilder:
 
     # --- operators ---------------------------------------------------------------------------------------------------
 
-    def __getattr__(self, op: str) -> Any:
-        if not op[:1].isupper() or signature(op, opsets.AUTHORING_OPSET) is None:
-            raise AttributeError(f"GraphBuilder has no attribute or ONNX operator {op!r}")
+    if not TYPE_CHECKING:  # type checkers read the operators in builder_ops.pyi
 
-        def method(*inputs: Operand | None, outputs: Wanted = 1, **attributes: Any) -> Any:
-            return self.call(op, *inputs, outputs=outputs, **attributes)
+        def __getattr__(self, op):
+            found = signature(op, opsets.AUTHORING_OPSET) if op[:1].isupper() else None
+            if found is None:
+                raise AttributeError(f"GraphBuilder has no attribute or ONNX operator {op!r}")
 
-        self.__dict__[op] = method
-        return method
+            def method(*inputs, outputs=1, **attributes):
+                return self._invoke(found, inputs, outputs, attributes)
+
+            self.__dict__[op] = method
+            return method
 
     def call(self, op: str, *inputs: Operand | None, outputs: Wanted = 1, domain: str = "", **attributes: Any) -> Any:
         """Calls an operator at its authoring signature.
@@ -190,13 +194,18 @@ class GraphBuilder:
         found = signature(op, version, domain)
         if found is None:
             raise TranslationError(f"no such operator at opset {version}", op=op, location=self.location)
-        given = {k: v for k, v in attributes.items() if v is not None}
+        return self._invoke(found, inputs, outputs, attributes)
+
+    def _invoke(
+        self, found: Signature, inputs: Sequence[Operand | None], outputs: Wanted, attributes: dict[str, Any]
+    ) -> Any:
+        given = {k: v for k, v in attributes.items() if v is not None} if attributes else attributes
         try:
             args = self._operands(found, inputs)
             results = self._call(found, args, given, outputs)
         except (ValueError, TypeError) as error:
-            raise TranslationError(str(error), op=op, location=self.location) from error
-        return results[0] if len(results) == 1 and (outputs == 1) else tuple(results)
+            raise TranslationError(str(error), op=found.op, location=self.location) from error
+        return results[0] if outputs == 1 and len(results) == 1 else tuple(results)
 
     def _call(
         self, found: Signature, args: list[Value | None], attributes: dict[str, Any], outputs: Wanted
@@ -205,7 +214,7 @@ class GraphBuilder:
         known: Sizes | None = None
         inferred: Inferred | None = None
         if not found.domain:
-            if args and all(a is None or (a._const_value is not None and (a.size or 0) <= FOLD_LIMIT) for a in args):
+            if args and _all_constant(args):
                 folded = fold(op, [None if a is None else a.array for a in args], attributes, count)
                 if folded is not None:
                     return [self.constant(f) for f in folded]
@@ -217,7 +226,7 @@ class GraphBuilder:
         if known is not None and count == 1 and inferred is not None and inferred[0][1] is not None:
             type_, sizes = inferred[0]
             if all(isinstance(d, int) for d in known) and type_ is not None and type_.dtype is not None:
-                whole = np.array(known, type_.dtype.numpy()).reshape([int(s) for s in sizes])  # type: ignore[arg-type]
+                whole = np.array(known, type_.dtype.numpy()).reshape([-1] if sizes else [])
                 return [self.constant(whole)]
             key = (op, tuple(map(id, args)), tuple(sorted((k, repr(v)) for k, v in attributes.items())))
             shared = self._find_shared(key)
@@ -255,7 +264,7 @@ class GraphBuilder:
         inferred: Inferred,
     ) -> list[Value]:
         """Appends a node as it stands, with the given result types; the lowest level, nothing is checked here."""
-        wanted = [True] * outputs if isinstance(outputs, int) else list(outputs)
+        wanted = [True] * outputs if isinstance(outputs, int) else outputs
         location = self.location
         results = []
         for keep, (type_, sizes) in zip(wanted, inferred, strict=True):
@@ -277,13 +286,15 @@ class GraphBuilder:
             raise ValueError(f"{len(inputs)} operands, at most {found.max_inputs} are taken")
         args: list[Value | None] = []
         bound: dict[str, ir.DataType] = {}
+        inputs_of, last = found.inputs, len(found.inputs) - 1
         pending = False
         for i, operand in enumerate(inputs):
-            if isinstance(operand, Value):
-                dtype = operand.dtype
-                if dtype is not None:
-                    param = found.param(i)
+            if type(operand) is Value:  # isinstance is slow on the protocol classes that Value derives from
+                type_ = operand._type
+                if type_ is not None:
+                    param = inputs_of[i] if i < last else inputs_of[last]
                     if param.homogeneous:
+                        dtype = type_.dtype
                         first = bound.setdefault(param.variable, dtype)
                         if first is not dtype:
                             raise ValueError(f"operand {param.name} is {dtype.name}, the others are {first.name}")
@@ -293,7 +304,7 @@ class GraphBuilder:
                 args.append(None)
         if pending:
             for i, operand in enumerate(inputs):
-                if operand is not None and not isinstance(operand, Value):
+                if operand is not None and type(operand) is not Value:
                     args[i] = self._coerce(operand, found, i, bound)
         while args and args[-1] is None:
             args.pop()
@@ -312,155 +323,13 @@ class GraphBuilder:
         dtype = bound.get(param.variable) if param.homogeneous else None
         if dtype is None and len(param.types) == 1:
             dtype = next(iter(param.types))
-        return self.constant(literal(operand, dtype))
-
-    # --- sizes -------------------------------------------------------------------------------------------------------
-
-    def learn_sizes(self, value: Value) -> None:
-        """Remembers where the dims of a value's sizes can be read from at run time."""
-        for axis, size in enumerate(value.sizes or ()):
-            if not isinstance(size, Dim):
-                continue
-            self._symbols[str(size)] = size
-            name = size.name
-            if name is not None and self._find_source(name) is None:
-                self._size_sources[name] = (value, axis)
-            elif name is None and len(size.symbols()) == 1:
-                self._learn_linear(size, value, axis)
-
-    def _learn_linear(self, size: Dim, value: Value, axis: int) -> None:
-        # 2*n + 1 on an axis tells n, even where no axis is just n
-        (name,) = size.symbols()
-        coefficients = dict(size.terms)
-        slope = coefficients.pop((name,), 0)
-        offset = coefficients.pop((), 0)
-        if self._find_source(name) is None and slope and not coefficients:
-            whole = self.Shape(value, start=axis, end=axis + 1)
-            self._shared["size", Dim(name)] = self.Div(self.Sub(whole, [offset]), [slope])
-
-    def _find_source(self, name: str) -> tuple[Value, int] | None:
-        builder: GraphBuilder | None = self
-        while builder is not None:
-            found = builder._size_sources.get(name)
-            if found is not None:
-                return found
-            builder = builder.parent
-        return None
-
-    def _find_shared(self, key: Any) -> Value | None:
-        builder: GraphBuilder | None = self
-        while builder is not None:
-            found: Value | None = builder._shared.get(key)
-            if found is not None:
-                return found
-            builder = builder.parent
-        return None
-
-    def size(self, size: Size) -> Value:
-        """A size as an int64 scalar; each expression is computed once."""
-        return self.Squeeze(self.size_vector(size), [0])  # type: ignore[no-any-return]
-
-    def size_vector(self, size: Size) -> Value:
-        """A size as an int64 vector of one element.
-
-        Raises:
-            TranslationError: No value is known that has the dim.
-        """
-        if isinstance(size, int):
-            return self.constant(np.array([size], np.int64))
-        key = ("size", size)
-        found = self._find_shared(key)
-        if found is None:
-            found = self._compute_size(size)
-            found.dims = (size,)
-            self._shared[key] = found
-        return found
-
-    def _compute_size(self, size: Dim) -> Value:
-        name = size.name
-        if name is not None:
-            source = self._find_source(name)
-            if source is None:
-                raise TranslationError(f"no value is known whose size is {name}", location=self.location)
-            value, axis = source
-            return self.Shape(value, start=axis, end=axis + 1)  # type: ignore[no-any-return]
-        total: Value | None = None
-        for monomial, coefficient in size.terms:
-            factor: Value | None = None
-            for atom in monomial:
-                part = self.size_vector(Dim(atom)) if isinstance(atom, str) else self._compute_call(*atom)
-                factor = part if factor is None else factor * part
-            if factor is None:
-                factor = self.size_vector(coefficient)
-            elif coefficient != 1:
-                factor = factor * coefficient
-            total = factor if total is None else total + factor
-        assert total is not None
-        return total
-
-    def _compute_call(self, function: str, a: Size, b: Size) -> Value:
-        op = {"floordiv": "Div", "mod": "Mod", "max": "Max", "min": "Min"}[function]
-        return self.call(op, self.size_vector(a), self.size_vector(b))  # type: ignore[no-any-return]
-
-    def shape_vector(self, sizes: Sequence[Any]) -> Value:
-        """Sizes (ints, Dims, int64 scalars or one-element vectors) as one int64 vector."""
-        if all(isinstance(s, (int, np.integer)) for s in sizes):
-            return self.constant(np.array([int(s) for s in sizes], np.int64))
-        parts: list[Any] = []
-        for size in sizes:
-            if isinstance(size, Value):
-                size = size.dims[0] if size.dims and isinstance(size.dims[0], int) else size
-            if isinstance(size, (int, np.integer)):
-                if parts and isinstance(parts[-1], list):
-                    parts[-1].append(int(size))
-                else:
-                    parts.append([int(size)])
-            elif isinstance(size, Dim):
-                parts.append(self.size_vector(size))
-            else:
-                wide = size if size.element is ir.DataType.INT64 else self.Cast(size, to=ir.DataType.INT64)
-                parts.append(self.Reshape(wide, [1]) if wide.sizes != (1,) else wide)
-        vectors = [self.constant(np.array(p, np.int64)) if isinstance(p, list) else p for p in parts]
-        return vectors[0] if len(vectors) == 1 else self.Concat(*vectors, axis=0)  # type: ignore[no-any-return]
-
-    def reshape(self, x: Value, sizes: Sequence[Any]) -> Value:
-        """Reshape with as little shape arithmetic as the sizes allow: axes that stay are copied, one is inferred.
-
-        Args:
-            x: Tensor.
-            sizes: ints, Dims or int64 scalars, one for each axis of the result.
-        """
-        sizes = [s.dims[0] if isinstance(s, Value) and s.dims and s.dims[0] is not None else s for s in sizes]
-        if x.sizes is not None and tuple(sizes) == x.sizes and None not in x.sizes:
-            return x
-        if 0 in [s for s in sizes if isinstance(s, int)]:
-            return self.Reshape(x, self.shape_vector(sizes), allowzero=1)  # type: ignore[no-any-return]
-        plan = list(sizes)
-        for i, size in enumerate(plan):
-            if isinstance(size, Dim) and x.sizes is not None and i < len(x.sizes) and x.sizes[i] == size:
-                plan[i] = 0
-        open_axes = [i for i, s in enumerate(plan) if not isinstance(s, int)]
-        if len(open_axes) == 1 and -1 not in plan:
-            plan[open_axes[0]] = -1
-        result: Value = self.Reshape(x, self.shape_vector(plan))
-        if all(isinstance(s, (int, Dim)) for s in sizes) and -1 not in sizes:
-            result.sizes = tuple(sizes)
-        return result
-
-    def expand(self, x: Value, sizes: Sequence[Any]) -> Value:
-        """Expand to sizes (ints, Dims or int64 scalars); axes that x has already need no shape arithmetic."""
-        sizes = [s.dims[0] if isinstance(s, Value) and s.dims and s.dims[0] is not None else s for s in sizes]
-        if x.sizes is not None and tuple(sizes) == x.sizes and None not in x.sizes:
-            return x
-        plan = list(sizes)
-        lead = len(plan) - len(x.sizes) if x.sizes is not None else len(plan)
-        for i, size in enumerate(plan):
-            if i >= lead and x.sizes is not None and not isinstance(size, Value) and x.sizes[i - lead] == size:
-                plan[i] = 1
-        result: Value = self.Expand(x, self.shape_vector(plan))
-        if all(isinstance(s, (int, Dim)) for s in sizes):
-            result.sizes = tuple(sizes)
-        return result
+        if not isinstance(operand, (bool, int, float)):
+            return self.constant(literal(operand, dtype))
+        key = (type(operand), repr(operand), dtype)  # repr tells 0.0 from -0.0
+        found_constant = self._constants.get(key)
+        if found_constant is None:
+            found_constant = self._constants[key] = self.constant(literal(operand, dtype))
+        return found_constant
 
     # --- what the source says ----------------------------------------------------------------------------------------
 
@@ -537,6 +406,14 @@ class GraphBuilder:
         return finish_model(self, keep_locations=keep_locations, producer=producer)
 
 
+def _all_constant(args: Sequence[Value | None]) -> bool:
+    """Whether all operands are known and small enough to fold."""
+    for value in args:
+        if value is not None and (value._const_value is None or (value.size or 0) > FOLD_LIMIT):
+            return False
+    return True
+
+
 def as_dtype(dtype: ir.DataType | str | int) -> ir.DataType:
     """An ONNX dtype from itself, its number, or a numpy dtype name (``float32``, ``string``)."""
     if isinstance(dtype, str):
@@ -546,6 +423,3 @@ def as_dtype(dtype: ir.DataType | str | int) -> ir.DataType:
             return ir.DataType.BFLOAT16
         return ir.DataType.from_numpy(np.dtype(dtype))
     return ir.DataType(dtype)
-
-
-__all__ = ["GraphBuilder", "OpsetError", "Wanted", "as_dtype", "exact_quotient", "gc_paused"]

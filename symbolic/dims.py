@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Union
+from typing import TypeAlias
 
 #: One factor of a monomial: a dim's name, or a call such as ("floordiv", a, b).
-Atom = Union[str, tuple[str, "Size", "Size"]]
-Monomial = tuple[Atom, ...]
-Size = Union[int, "Dim"]
+Atom: TypeAlias = "str | tuple[str, Size, Size]"
+Monomial: TypeAlias = "tuple[Atom, ...]"
+Size: TypeAlias = "int | Dim"
 #: The sizes of a tensor; None stands for one that nothing is known about.
-Sizes = tuple[Union[int, "Dim", None], ...]
+Sizes: TypeAlias = "tuple[int | Dim | None, ...]"
 
 _CALL_TEXT = {"floordiv": "({} // {})", "mod": "({} % {})", "max": "max({}, {})", "min": "min({}, {})"}
 

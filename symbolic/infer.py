@@ -56,11 +56,16 @@ def broadcast(*shapes: Sizes | None) -> Sizes | None:
     Raises:
         ValueError: Two known sizes do not fit.
     """
+    if len(shapes) == 2 and shapes[1] == () and shapes[0] is not None:
+        return shapes[0]
     result: Sizes = ()
     for shape in shapes:
         if shape is None:
             return None
-        if shape == result:
+        if shape == result or not shape:
+            continue
+        if not result:
+            result = shape
             continue
         if len(shape) < len(result):
             shape = (1,) * (len(result) - len(shape)) + shape

@@ -51,10 +51,8 @@ def attribute(name: str, value: Any, kind: Any = None) -> ir.Attr:
         return value
     if kind is None:
         return _guess(name, value)
-    make = _MAKERS.get(kind)
-    if make is None:
-        return _guess(name, value)
-    return make(name, value)
+    made: ir.Attr = _MAKERS.get(kind, _guess)(name, value)
+    return made
 
 
 def _graph(value: Any) -> ir.Graph:
@@ -69,7 +67,8 @@ def _tensor(value: Any) -> ir.TensorProtocol:
     if isinstance(value, np.ndarray) and value.dtype == object:
         encoded = [v.encode() if isinstance(v, str) else v for v in value.reshape(-1)]
         return ir.StringTensor(encoded, shape=ir.Shape(value.shape))
-    return ir.tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value  # type: ignore[no-any-return]
+    tensor: ir.TensorProtocol = ir.tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+    return tensor
 
 
 def _text(value: Any) -> Any:

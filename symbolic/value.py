@@ -107,55 +107,55 @@ class Value(ir.Value):
 
     # Operators promote literals to this value's dtype and fold constants like any call.
     def __add__(self, other: Operand) -> Value:
-        return self._builder.call("Add", self, other)
+        return self._builder.Add(self, other)
 
     def __radd__(self, other: Operand) -> Value:
-        return self._builder.call("Add", other, self)
+        return self._builder.Add(other, self)
 
     def __sub__(self, other: Operand) -> Value:
-        return self._builder.call("Sub", self, other)
+        return self._builder.Sub(self, other)
 
     def __rsub__(self, other: Operand) -> Value:
-        return self._builder.call("Sub", other, self)
+        return self._builder.Sub(other, self)
 
     def __mul__(self, other: Operand) -> Value:
-        return self._builder.call("Mul", self, other)
+        return self._builder.Mul(self, other)
 
     def __rmul__(self, other: Operand) -> Value:
-        return self._builder.call("Mul", other, self)
+        return self._builder.Mul(other, self)
 
     def __truediv__(self, other: Operand) -> Value:
-        return self._builder.call("Div", self, other)
+        return self._builder.Div(self, other)
 
     def __rtruediv__(self, other: Operand) -> Value:
-        return self._builder.call("Div", other, self)
+        return self._builder.Div(other, self)
 
     def __matmul__(self, other: Operand) -> Value:
-        return self._builder.call("MatMul", self, other)
+        return self._builder.MatMul(self, other)
 
     def __pow__(self, other: Operand) -> Value:
-        return self._builder.call("Pow", self, other)
+        return self._builder.Pow(self, other)
 
     def __neg__(self) -> Value:
-        return self._builder.call("Neg", self)
+        return self._builder.Neg(self)
 
     def __and__(self, other: Operand) -> Value:
-        return self._builder.call("And", self, other)
+        return self._builder.And(self, other)
 
     def __or__(self, other: Operand) -> Value:
-        return self._builder.call("Or", self, other)
+        return self._builder.Or(self, other)
 
     def __invert__(self) -> Value:
-        return self._builder.call("Not", self)
+        return self._builder.Not(self)
 
     def __lt__(self, other: Operand) -> Value:
-        return self._builder.call("Less", self, other)
+        return self._builder.Less(self, other)
 
     def __le__(self, other: Operand) -> Value:
-        return self._builder.call("LessOrEqual", self, other)
+        return self._builder.LessOrEqual(self, other)
 
     def __gt__(self, other: Operand) -> Value:
-        return self._builder.call("Greater", self, other)
+        return self._builder.Greater(self, other)
 
     def __ge__(self, other: Operand) -> Value:
-        return self._builder.call("GreaterOrEqual", self, other)
+        return self._builder.GreaterOrEqual(self, other)
