@@ -188,25 +188,35 @@ def _from_proto(model: onnx.ModelProto) -> LoadedModel:
 
 
 def _from_ir(model: ir.Model) -> LoadedModel:
-    clone = model.clone()
     weights: dict[str, np.ndarray[Any, Any]] = {}
-    for value in list(clone.graph.initializers.values()):
-        tensor = value.const_value
-        if tensor is None or value.name is None:
-            continue
-        if tensor.nbytes >= BIG_WEIGHT and int(tensor.dtype) in _HANDED_OVER:
-            array = np.ascontiguousarray(tensor.numpy())
-            weights[value.name] = array
-            value.const_value = ir.ExternalTensor(
-                "in-memory", 0, array.nbytes, tensor.dtype, shape=ir.Shape(array.shape), name=value.name, base_dir=""
-            )
-    for graph in clone.graphs():
-        for value in graph.initializers.values():
-            tensor = value.const_value
-            # The caller's external files are known to the tensor only: the protobuf has no folder for them.
-            if isinstance(tensor, ir.ExternalTensor) and value.name not in weights:
-                value.const_value = ir.Tensor(tensor.numpy(), dtype=tensor.dtype, name=value.name)
-    return LoadedModel(ir.to_proto(clone), weights)
+    # The weights are swapped for placeholders while the model is serialised, as ``ir.save`` does it:
+    # a clone of the graph costs eight times as much as the serialisation.
+    swapped: list[tuple[ir.Value, Any]] = []
+    try:
+        for graph in model.graphs():
+            for value in graph.initializers.values():
+                tensor, name = value.const_value, value.name
+                if tensor is None or name is None:
+                    continue
+                big = tensor.nbytes >= BIG_WEIGHT and int(tensor.dtype) in _HANDED_OVER
+                if big and graph is model.graph:
+                    array = weights[name] = np.ascontiguousarray(tensor.numpy())
+                    shape = ir.Shape(array.shape)
+                    placeholder: Any = ir.ExternalTensor(
+                        "in-memory", 0, array.nbytes, tensor.dtype, shape=shape, name=name, base_dir=""
+                    )
+                elif isinstance(tensor, ir.ExternalTensor):
+                    # The caller's external files are known to the tensor only: the protobuf has no folder for them.
+                    placeholder = ir.Tensor(tensor.numpy(), dtype=tensor.dtype, name=name)
+                else:
+                    continue
+                swapped.append((value, tensor))
+                value.const_value = placeholder
+        proto = ir.to_proto(model)
+    finally:
+        for value, tensor in swapped:
+            value.const_value = tensor
+    return LoadedModel(proto, weights)
 
 
 def _placeholder(name: str, data_type: int, array: np.ndarray[Any, Any]) -> onnx.TensorProto:
