@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,6 +23,9 @@ from .options import (
     Tolerance,
     Trust,
 )
+
+if TYPE_CHECKING:
+    from ..validation.report import ParityReport
 
 
 def convert(
@@ -60,7 +63,7 @@ def convert(
         raise typer.BadParameter("--no-compare leaves nothing for --provider, --tolerance or --report")
     search_here()
     framework = framework_name(framework)
-    result = result_path(output, model)
+    result = result_path(output, model, opset)
     report = report_path(report)
     inputs, dynamic = read_inputs(specs, arrays)
     deliver(
@@ -94,7 +97,7 @@ def deliver(model: Any, result: Path, *, report: Path | None, quiet: bool, **opt
             conversion = to_onnx(model, output=result, on_stage=stages, **options)
         except ParityError as error:
             if report is not None:
-                show_report(error.report, report, quiet=True)
+                show_report(cast("ParityReport", error.report), report, quiet=True)
             raise
     if conversion.parity is not None:
         show_report(conversion.parity, report, quiet)

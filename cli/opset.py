@@ -35,7 +35,7 @@ def opset(
     source = onnx_file(model)
     deliver(
         source,
-        result_path(output, str(model), suffix=f".opset{to}.onnx"),
+        result_path(output, str(model), to),
         report=report_path(report),
         quiet=quiet,
         framework="onnx",

@@ -131,11 +131,11 @@ def _load_arrays(path: Path) -> Any:
     return tuple(arrays.values()) if all(map(_UNNAMED.match, arrays)) else arrays
 
 
-def result_path(output: Path | None, model: str, *, suffix: str = ".onnx") -> Path:
+def result_path(output: Path | None, model: str, opset: int) -> Path:
     """Where the result goes; raises before any work is done if it can't go there."""
     if output is None:
-        stem = model.rpartition(":")[2] if not Path(model).exists() else Path(model).name
-        output = Path(Path(stem).stem + suffix)
+        source = Path(model) if Path(model).exists() else Path(model.rpartition(":")[2])
+        output = Path(source.stem + (f".opset{opset}.onnx" if source.suffix == ".onnx" else ".onnx"))
     if output.exists() and Path(model).exists() and output.samefile(model):
         raise InputSpecError(f"the result would replace the model {model}; name another file with -o")
     return writable(output)
