@@ -403,6 +403,8 @@ class GraphBuilder(SizeArithmetic):
         """
         from .finish import finish_model
 
+        if self.inputs and self.inputs[0].graph is not None:
+            raise TranslationError("the graph is built already: its values belong to that model")
         return finish_model(self, keep_locations=keep_locations, producer=producer)
 
 

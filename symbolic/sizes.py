@@ -165,8 +165,9 @@ class SizeArithmetic(OnnxOperators):
             if isinstance(size, Dim) and x.sizes is not None and i < len(x.sizes) and x.sizes[i] == size:
                 plan[i] = 0
         open_axes = [i for i, s in enumerate(plan) if not isinstance(s, int)]
-        if len(open_axes) == 1 and -1 not in plan:
-            plan[open_axes[0]] = -1
+        if open_axes and -1 not in plan:
+            # one size is left to Reshape itself: the one that would take most work to compute
+            plan[max(open_axes, key=lambda i: len(str(plan[i])) if isinstance(plan[i], Dim) else 1000)] = -1
         result: Value = self.Reshape(x, self.shape_vector(plan))
         if all(isinstance(s, (int, Dim)) for s in sizes) and -1 not in sizes:
             result.sizes = tuple(sizes)
