@@ -69,21 +69,8 @@ def compare_model(
     if not usable:
         report.notes.append("nothing was run: no provider is available")
         return report
-    expected = [flatten(reference({name: np.array(a) for name, a in inputs.items()})) for inputs in input_sets]
-    first: dict[tuple[int, str], tuple[str, dict[str, Array]]] = {}
-    for provider in usable:
-        how = {"model": numeric, "precision": provider.precision, "tolerance": tolerance, "labels": labels}
-        for index, inputs in enumerate(input_sets):
-            rows, results = _run_one(loaded, provider, index, inputs, expected[index], how)
-            report.rows += rows
-            if results is None:
-                continue
-            report.placements[_place(provider)] = str(provider.placement())
-            base = first.setdefault((index, provider.name), (provider.setting, results))
-            if base[1] is not results:
-                blank = ParityRow(index, provider.name, provider.setting, "", "fail")
-                report.runtime += _own_differences(base, results, blank, **how)
-        provider.close()
+    how = {"model": numeric, "tolerance": tolerance, "labels": labels}
+    _run_all(report, loaded, reference, input_sets, usable, how)
     report.rows = _blamed(report.rows)
     report.notes += _vacuous(report.rows)
     _explain_failure(report, loaded, trace, input_sets, tolerance)
@@ -157,6 +144,32 @@ def flatten(outputs: Mapping[str, Any]) -> dict[str, Array]:
         else:
             flat[name] = np.asarray(value)
     return flat
+
+
+def _run_all(
+    report: ParityReport,
+    loaded: LoadedModel,
+    reference: Reference,
+    input_sets: Sequence[Mapping[str, Array]],
+    providers: Sequence[Provider],
+    how: Mapping[str, Any],
+) -> None:
+    """Fills in the report's rows, placements and the differences between settings of one provider."""
+    expected = [flatten(reference({name: np.array(a) for name, a in inputs.items()})) for inputs in input_sets]
+    first: dict[tuple[int, str], tuple[str, dict[str, Array]]] = {}
+    for provider in providers:
+        own = {**how, "precision": provider.precision}
+        for index, inputs in enumerate(input_sets):
+            rows, results = _run_one(loaded, provider, index, inputs, expected[index], own)
+            report.rows += rows
+            if results is None:
+                continue
+            report.placements[_place(provider)] = str(provider.placement())
+            base = first.setdefault((index, provider.name), (provider.setting, results))
+            if base[1] is not results:
+                blank = ParityRow(index, provider.name, provider.setting, "", "fail")
+                report.runtime += _own_differences(base, results, blank, **own)
+        provider.close()
 
 
 def _run_one(

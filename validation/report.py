@@ -219,7 +219,7 @@ class ParityReport:
         lines += [f"{name}: {value}" for name, value in self._input_properties()]
         if self.versions:
             lines.append("versions: " + ", ".join(f"{name} {version}" for name, version in self.versions.items()))
-        return lines
+        return [_printable(line) for line in lines]
 
     def render(self, console: Console) -> None:
         """Prints the report as a coloured table.
@@ -230,13 +230,15 @@ class ParityReport:
         from rich.markup import escape
         from rich.table import Table
 
+        # A narrow terminal can't hold all numbers side by side; the ones that are judged stay.
+        shown = [i for i, title in enumerate(_HEADER) if console.width >= _WIDE or title not in _NARROW_OMITS]
         table = Table(title=self.headline(), title_justify="left")
-        for title in _HEADER:
-            table.add_column(title, overflow="fold")
+        for i in shown:
+            table.add_column(_HEADER[i], overflow="fold")
         for row in self.rows:
-            table.add_row(
-                *(escape(cell) for cell in _cells(row)), style=_STYLES[row.status] if row.status != "pass" else ""
-            )
+            cells = _cells(row)
+            style = _STYLES[row.status] if row.status != "pass" else ""
+            table.add_row(*(escape(cells[i]) for i in shown), style=style)
         console.print(table)
         for line in self.remarks():
             console.print(line, markup=False, highlight=False)
@@ -253,6 +255,8 @@ class ParityReport:
         return found
 
 
+_WIDE = 130
+_NARROW_OMITS = ("max_abs", "SQNR dB", "unequal")
 _HEADER = ("set", "provider", "setting", "output", "status", "max_abs", "sc", "1-cos", "SQNR dB", "unequal", "why")
 
 
@@ -271,7 +275,8 @@ def _cells(row: ParityRow) -> tuple[str, ...]:
     if row.blame == "runtime":
         why += " (the runtime's own: its other setting agrees with the source)"
     index = str(row.input_set) if row.input_set >= 0 else ""
-    return (index, row.provider, row.setting, row.output, row.status, *numbers, why)
+    cells = (index, row.provider, row.setting, row.output, row.status, *numbers, why)
+    return tuple(_printable(cell) for cell in cells)
 
 
 def _numbers(row: ParityRow) -> str:
@@ -281,6 +286,11 @@ def _numbers(row: ParityRow) -> str:
         f"; tolerance {row.tolerance.tier} ({row.tolerance.limits()}): {row.tolerance.reason}" if row.tolerance else ""
     )
     return values + limits
+
+
+def _printable(text: str) -> str:
+    """The text without control characters: names come from the model, whose author may not be a friend."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def _xml(text: str) -> str:

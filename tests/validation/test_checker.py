@@ -143,6 +143,24 @@ def test_external_data_stay_on_disk(build, tmp_path):
     assert "model.data" in problems(path)
 
 
+def test_models_above_2_gb_are_checked_without_reading_their_weights(build, tmp_path):
+    model = build([helper.make_node("MatMul", ["x", "w"], ["y"])], X, {"y": (FLOAT, ["n", 10_000_000])})
+    size = 64 * 10_000_000 * 4  # 2.56 GB; the file is sparse, so it takes no disk
+    with (tmp_path / "w.bin").open("wb") as file:
+        file.truncate(size)
+    tensor = model.graph.initializer.add(name="w", data_type=FLOAT, dims=[64, 10_000_000])
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "w.bin"), ("offset", "0"), ("length", str(size))):
+        tensor.external_data.add(key=key, value=value)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    check_model(path, opset=21)
+    check_model(ir.load(path), opset=21)
+    tensor.dims[0] = 63
+    onnx.save(model, path)
+    assert "shape_inference" in problems(path)
+
+
 def test_ir_model_is_left_as_it_was(build):
     model = ir.from_proto(build([helper.make_node("MatMul", ["x", "w"], ["y"])], X, Y, {"w": BIG}))
     tensor = model.graph.initializers["w"].const_value

@@ -89,8 +89,17 @@ def test_text_says_what_and_why(report):
 def test_render_keeps_square_brackets(report):
     out = io.StringIO()
     report.render(Console(file=out, width=200, color_system=None))
-    assert "[z]<&" in out.getvalue()
+    assert "[z]<&?" in out.getvalue()
+    assert "\x01" not in str(report) + out.getvalue()
     assert "parity: FAILED" in out.getvalue()
+
+
+@pytest.mark.parametrize(("width", "shown"), [(200, True), (80, False)])
+def test_render_fits_the_terminal(report, width, shown):
+    out = io.StringIO()
+    report.render(Console(file=out, width=width, color_system=None))
+    assert ("SQNR" in out.getvalue()) == shown
+    assert max(len(line.rstrip()) for line in out.getvalue().splitlines()) <= width
 
 
 def test_empty_report_did_not_pass():
