@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from .dims import Sizes
 from .infer import Inferred
-from .value import Value
+from .value import Value, tensor_type
 
 if TYPE_CHECKING:
     from .builder import GraphBuilder
@@ -84,6 +84,50 @@ def _scan(args: Sequence[Value | None], attributes: Mapping[str, Any], outputs: 
         axis = axes_out[i - states] % (len(value.sizes) + 1)
         found.append((value.type, (*value.sizes[:axis], steps, *value.sizes[axis:])))
     return found
+
+
+def body_inputs(op: str, version: int, args: Sequence[Value | None], attributes: Mapping[str, Any]) -> Inferred:
+    """Types and sizes of a body's inputs, as far as the operands of the node around it tell.
+
+    Args:
+        op: If, Loop or Scan.
+        version: Opset of the node: the scan of opset 8 has a batch axis.
+        args: Operands.
+        attributes: Attributes, without the bodies.
+    """
+    if op == "Loop":
+        # a carried value may grow: its first size says nothing about the later ones
+        carried: Inferred = [(None if a is None else a.type, None) for a in args[2:]]
+        return [(tensor_type(ir.DataType.INT64), ()), (tensor_type(ir.DataType.BOOL), ()), *carried]
+    if op != "Scan":
+        return []
+    batched = version < 9
+    values = args[1:] if batched else args
+    states = len(values) - attributes["num_scan_inputs"]
+    axes = attributes.get("scan_input_axes") or [0] * (len(values) - states)
+    found: Inferred = []
+    for i, value in enumerate(values):
+        sizes = None if value is None else value.sizes
+        if sizes is not None and batched:
+            sizes = sizes[1:]
+        if sizes is not None and i >= states:
+            axis = axes[i - states] % len(sizes)
+            sizes = (*sizes[:axis], *sizes[axis + 1 :])
+        found.append((None if value is None else value.type, sizes))
+    return found
+
+
+def declared_sizes(value: ir.Value, known: Sizes | None) -> Sizes | None:
+    """Sizes of a body's input: what is known of them and, where nothing is, the numbers that the body declares.
+
+    Names that it declares are not used: exporters give them to values that grow from step to step.
+    """
+    if value.shape is None:
+        return known
+    declared = tuple(s if isinstance(s, int) and s >= 0 else None for s in value.shape)
+    if known is None or len(known) != len(declared):
+        return declared
+    return tuple(d if k is None else k for k, d in zip(known, declared, strict=True))
 
 
 def is_body(value: object) -> bool:

@@ -12,15 +12,22 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from . import opsets
 from .adapt import run_symbolic
+from .bodies import function_body
 from .builder import GraphBuilder, Wanted
-from .dims import Dim
-from .errors import MissingOp, TranslationError, UnsupportedOps
+from .control import body_inputs, declared_sizes
+from .dims import Dim, Sizes
+from .errors import MissingOp, OpsetError, TranslationError, UnsupportedOps
+from .infer import Inferred
 from .registry import registry
-from .schemas import ML_DOMAIN
+from .schemas import ML_DOMAIN, Signature, signature
 from .value import Value
 
+#: What stands for each value of the source.
 Environment = dict[ir.Value, "Value | None"]
+#: Local functions of a model by domain, name and overload.
+Functions = Mapping[tuple[str, str, str], ir.Function]
 DOMAINS = ("", ML_DOMAIN)
 
 
@@ -29,33 +36,71 @@ class Replay:
 
     Args:
         versions: Opset of each domain that the nodes are written at.
-        attributes: Values for attribute references (inside function bodies).
+        attributes: Values for attribute references; given inside function bodies, whose names aren't kept.
+        functions: Local functions of the model: a call of one is replaced with its body.
     """
 
-    def __init__(self, versions: Mapping[str, int], attributes: Mapping[str, Any] | None = None):
-        self.versions = dict(versions)
+    def __init__(
+        self,
+        versions: Mapping[str, int],
+        attributes: Mapping[str, Any] | None = None,
+        functions: Functions | None = None,
+    ):
+        self.versions = {plain_domain(d): v for d, v in versions.items()}
         self.attributes = attributes or {}
+        self.functions = functions or {}
+        self.keeps_names = attributes is None
 
     def nodes(self, g: GraphBuilder, nodes: Iterable[ir.Node], env: Environment) -> None:
         """Replays nodes in order; results are added to `env`."""
         for node in nodes:
             location = node.name or (node.outputs[0].name if node.outputs else "") or node.op_type
-            with g.at(g.location if self.attributes or not location else location):
+            with g.at(location if self.keeps_names and location else g.location):
                 self._node(g, node, env)
 
     def _node(self, g: GraphBuilder, node: ir.Node, env: Environment) -> None:
         args = [None if v is None else self._operand(g, v, env) for v in node.inputs]
-        attributes = {a.name: self._attribute(g, a, env) for a in node.attributes.values()}
+        flags = self._wanted(node)
+        if not any(flags):
+            return
+        attributes = {a.name: self._attribute(g, a, node, args, env) for a in node.attributes.values()}
         attributes = {k: v for k, v in attributes.items() if v is not None}
-        flags = [bool(o.name) for o in node.outputs]
-        while flags and not flags[-1]:
-            flags.pop()
         outputs: Wanted = len(flags) if all(flags) else flags
-        results = self.call(g, node.domain, node.op_type, args, attributes, outputs)
+        function = self.functions.get(node.op_identifier())
+        if function is not None:
+            results = self._function(g, function, args, attributes)
+        else:
+            results = self.call(g, node.domain, node.op_type, args, attributes, outputs)
         for output, result in zip(node.outputs, results, strict=False):
             env[output] = result
-            if result is not None and result.name is None and output.name and not self.attributes:
+            if result is not None and output.name:
+                self._describe(g, output, result)
+
+    def _wanted(self, node: ir.Node) -> list[bool]:
+        """Which outputs are named; those left out at the end don't count, unless their number means something."""
+        flags = [bool(o.name) for o in node.outputs]
+        found = self._signature(node.domain, node.op_type)
+        if found is not None and found.outputs and found.outputs[-1].variadic:
+            return flags
+        while flags and not flags[-1]:
+            flags.pop()
+        return flags
+
+    def _signature(self, domain: str, op: str) -> Signature | None:
+        domain = plain_domain(domain)
+        return signature(op, self.versions[domain], domain) if domain in self.versions else None
+
+    def _describe(self, g: GraphBuilder, output: ir.Value, result: Value) -> None:
+        """Gives a result the source's name, and what only the source knows: the rank of a Loop's output, say."""
+        if result.type is None:
+            result.type = output.type
+        if result.sizes is None and output.shape is not None:
+            result.sizes = (None,) * len(output.shape)
+        if self.keeps_names:
+            if result.name is None:
                 result.name = output.name
+            if not result.is_constant:
+                g.mark(result, output.name or "")
 
     def call(
         self,
@@ -66,8 +111,14 @@ class Replay:
         attributes: dict[str, Any],
         outputs: Wanted,
     ) -> Sequence[Value | None]:
-        """Calls one operator that is written at the source opset."""
-        if domain not in DOMAINS:
+        """Calls one operator that is written at the source opset.
+
+        Raises:
+            UnsupportedOps: It belongs to a foreign domain, or its opset has no such operator.
+            OpsetError: It came after the authoring opset and can't be written with what was there before.
+        """
+        domain = plain_domain(domain)
+        if domain not in DOMAINS or domain not in self.versions:
             raise UnsupportedOps([MissingOp(domain, op, 1, (g.location,))])
         name = f"{domain}.{op}" if domain else op
         row = registry.lookup("onnx_import", name, self.versions[domain])
@@ -75,10 +126,43 @@ class Replay:
             results = run_symbolic(row, g, args, attributes, outputs)
             if results is not None:
                 return results
-        if op == "Constant":
+        if op == "Constant" and not domain:
             return [g.constant(constant_array(attributes))]
+        newest = opsets.AUTHORING_ML_OPSET if domain else opsets.AUTHORING_OPSET
+        if signature(op, newest, domain) is None:
+            return self._foreign_version(g, domain, op, args, attributes, outputs)
         result = g.call(op, *args, outputs=outputs, domain=domain, **attributes)
         return result if isinstance(result, tuple) else (result,)
+
+    def _foreign_version(
+        self,
+        g: GraphBuilder,
+        domain: str,
+        op: str,
+        args: Sequence[Value | None],
+        attributes: dict[str, Any],
+        outputs: Wanted,
+    ) -> Sequence[Value | None]:
+        """An operator that the authoring opset lacks: its official body at its own opset."""
+        found = self._signature(domain, op)
+        if found is None:
+            where = f"opset {self.versions[domain]} of {domain or 'ai.onnx'} has no such operator"
+            raise UnsupportedOps([MissingOp(domain or "onnx", op, 1, (g.location,), where)])
+        body = function_body(found, args, attributes, outputs)
+        if body is None:
+            raise OpsetError(op, needs=found.since, target=g.opset, location=g.location)
+        return replay_function(g, body, args, attributes, outputs)
+
+    def _function(
+        self, g: GraphBuilder, function: ir.Function, args: Sequence[Value | None], attributes: Mapping[str, Any]
+    ) -> Sequence[Value | None]:
+        env: Environment = dict.fromkeys(function.inputs)
+        env.update(zip(function.inputs, args, strict=False))
+        defaults = {a.name: a.value for a in function.attributes.values() if a.value is not None}
+        versions = {**self.versions, **function.opset_imports}
+        inner = Replay(versions, {**defaults, **attributes}, self.functions)
+        inner.nodes(g, function, env)
+        return [inner._operand(g, o, env) for o in function.outputs]
 
     def _operand(self, g: GraphBuilder, value: ir.Value, env: Environment) -> Value | None:
         if value in env:
@@ -88,39 +172,58 @@ class Replay:
             return env[value]
         raise TranslationError(f"the value {value.name!r} isn't defined", location=g.location)
 
-    def _attribute(self, g: GraphBuilder, attr: ir.Attr, env: Environment) -> Any:
+    def _attribute(
+        self, g: GraphBuilder, attr: ir.Attr, node: ir.Node, args: Sequence[Value | None], env: Environment
+    ) -> Any:
         if attr.is_ref():
             return self.attributes.get(attr.ref_attr_name or "")
         if attr.type is ir.AttributeType.GRAPH:
-            return self.graph(g, attr.value, env)
+            sizes = {k: a.value for k, a in node.attributes.items() if not a.is_ref() and a.type != attr.type}
+            known = body_inputs(node.op_type, self.versions.get("", 0), args, sizes)
+            return self.graph(g, attr.value, env, known)
         return attr.value
 
-    def graph(self, g: GraphBuilder, graph: ir.Graph, env: Environment) -> GraphBuilder:
-        """Replays the body of a control-flow node in a child builder."""
+    def graph(self, g: GraphBuilder, graph: ir.Graph, env: Environment, known: Inferred | None = None) -> GraphBuilder:
+        """Replays the body of a control-flow node in a child builder.
+
+        Args:
+            g: Builder of the graph around it.
+            graph: The body.
+            env: What stands for the values around it; those of the body are added.
+            known: Types and sizes of the body's inputs, as far as the node's operands tell.
+        """
         child = g.subgraph(graph.name or "body")
-        inner = dict(env)
-        for value in graph.inputs:
-            inner[value] = child.input(
-                value.name or "", value.type or ir.TensorType(ir.DataType.UNDEFINED), sizes_of(value)
-            )
-        self.nodes(child, graph, inner)
+        for i, value in enumerate(graph.inputs):
+            type_, sizes = known[i] if known and i < len(known) else (None, None)
+            type_ = value.type or type_
+            if type_ is None:
+                raise TranslationError(f"the type of the body's input {value.name!r} isn't known", location=g.location)
+            env[value] = child.input(value.name or "", type_, declared_sizes(value, sizes))
+        self.nodes(child, graph, env)
         for output in graph.outputs:
-            result = self._operand(child, output, inner)
+            result = self._operand(child, output, env)
             if result is None:
                 raise TranslationError(f"the body's output {output.name!r} isn't defined", location=g.location)
             child.output(result)
         return child
 
 
-def sizes_of(value: ir.Value) -> tuple[int | Dim | None, ...] | None:
+def sizes_of(value: ir.Value) -> Sizes | None:
     """Sizes of an ``ir.Value`` in our terms; dims that aren't plain names stay unknown."""
     if value.shape is None:
         return None
     found: list[int | Dim | None] = []
     for dim in value.shape:
-        text = dim if isinstance(dim, int) else dim.value
-        found.append(dim if isinstance(dim, int) else Dim(text) if text else None)
+        if isinstance(dim, int):
+            found.append(dim if dim >= 0 else None)
+        else:
+            found.append(Dim(dim.value) if dim.value and dim.value.isidentifier() else None)
     return tuple(found)
+
+
+def plain_domain(domain: str) -> str:
+    """A domain's name; the default domain has two."""
+    return "" if domain == "ai.onnx" else domain
 
 
 def constant_array(attributes: Mapping[str, Any]) -> Any:
@@ -160,7 +263,7 @@ def replay_function(
     env: Environment = dict.fromkeys(function.inputs)
     env.update(zip(function.inputs, args, strict=False))
     defaults = {a.name: ir.serde.deserialize_attribute(a).value for a in body.attribute_proto}
-    Replay(versions, {**defaults, **attributes, "": None}).nodes(g, function, env)
+    Replay(versions, {**defaults, **attributes}).nodes(g, function, env)
     count = outputs if isinstance(outputs, int) else len(outputs)
     results = {o.name: env[o] for o in function.outputs}
     return [results.get(n) for n in names[:count]]

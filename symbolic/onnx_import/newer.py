@@ -32,3 +32,25 @@ def space_to_depth(g: GraphBuilder, input: Value, blocksize: int, mode: str = "D
     blocks = g.reshape(input, [n, c, h // blocksize, blocksize, w // blocksize, blocksize])
     moved = g.Transpose(blocks, perm=[0, 1, 3, 5, 2, 4])
     return g.reshape(moved, [n, c * blocksize * blocksize, h // blocksize, w // blocksize])
+
+
+@symbolic("onnx_import", "CumProd", since=26)
+def cumulative_product(g: GraphBuilder, x: Value, axis: Value, exclusive: int = 0, reverse: int = 0) -> Value:
+    """CumProd-26(x, axis) {exclusive, reverse}: a scan along the axis that carries the product so far."""
+    if axis.array is None or x.sizes is None:
+        raise refused(g, "CumProd", "an axis or a rank that isn't known before the model runs")
+    place = int(axis.array) % x.rank
+    one = g.constant(1, x.element)
+    start = g.Expand(one, g.Concat(g.Shape(x, end=place), g.Shape(x, start=place + 1), axis=0))
+    body = g.subgraph("product")
+    rest = (*x.sizes[:place], *x.sizes[place + 1 :])
+    product, part = (body.input(name, x.element, rest) for name in ("product", "part"))
+    following = body.Mul(product, part)
+    body.output(following)
+    body.output(product if exclusive else following)
+    direction = [1 if reverse else 0]
+    _, result = g.Scan(
+        start, x, body=body, num_scan_inputs=1, scan_input_axes=[place], scan_output_axes=[place],
+        scan_input_directions=direction, scan_output_directions=direction, outputs=[False, True],
+    )  # fmt: skip
+    return result  # type: ignore[no-any-return]
