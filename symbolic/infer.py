@@ -574,7 +574,9 @@ def infer_with_schema(
         inferred = onnx.shape_inference.infer_node_outputs(found.schema, node, types, data, opset_imports=imports)
     except onnx.shape_inference.InferenceError as error:
         raise ValueError(str(error).strip()) from error
-    return {name: _from_type_proto(proto, symbols) for name, proto in inferred.items()}
+    given = [a.sizes for a in args if a is not None]
+    opened = any(s is None or any(not isinstance(d, int) for d in s) for s in given)
+    return {name: _from_type_proto(proto, symbols, opened) for name, proto in inferred.items()}
 
 
 def _type_proto(value: Value) -> onnx.TypeProto:
@@ -591,11 +593,17 @@ def _type_proto(value: Value) -> onnx.TypeProto:
     return proto
 
 
-def _from_type_proto(proto: onnx.TypeProto, symbols: Mapping[str, Dim]) -> tuple[ir.TypeProtocol | None, Sizes | None]:
+def _from_type_proto(
+    proto: onnx.TypeProto, symbols: Mapping[str, Dim], opened: bool
+) -> tuple[ir.TypeProtocol | None, Sizes | None]:
     type_ = ir.serde.deserialize_type_proto_for_type(proto)
     if not proto.HasField("tensor_type") or not proto.tensor_type.HasField("shape"):
         return type_, None
-    sizes = tuple(
-        d.dim_value if d.HasField("dim_value") else symbols.get(d.dim_param) for d in proto.tensor_type.shape.dim
-    )
-    return type_, sizes
+    sizes: list[OneSize] = []
+    for dim in proto.tensor_type.shape.dim:
+        if not dim.HasField("dim_value"):
+            sizes.append(symbols.get(dim.dim_param))
+        else:
+            # the standard computes with open dims as if they were 0 in some places (Attention): 0 says nothing then
+            sizes.append(None if opened and dim.dim_value == 0 else dim.dim_value)
+    return type_, tuple(sizes)
