@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import onnx
 import onnx_ir as ir
@@ -16,11 +16,13 @@ import onnx_ir as ir
 from . import opsets, schemas
 from .dims import Sizes
 from .errors import OpsetError, TranslationError
-from .infer import Inferred, infer_with_schema
+from .infer import Inferred
+from .infer_schema import infer_with_schema
 from .literals import attribute
 from .registry import Symbolic, registry
 from .schemas import ML_DOMAIN, Signature, signature
 from .value import Value
+from .widen import detour
 
 if TYPE_CHECKING:
     from .builder import GraphBuilder, Wanted
@@ -80,14 +82,18 @@ class Adapter:
     ) -> Sequence[Value | None]:
         """Writes a call with authoring signature `found`; returns one entry for each wanted result."""
         plan = self.plan(found)
-        if plan.row is not None:
-            results = run_symbolic(plan.row, g, args, attributes, outputs)
-            if results is not None:
-                return _tighten(results, inferred)
-        if plan.target is None:
-            return _tighten(self._replay_body(g, found, args, attributes, outputs), inferred)
-        if plan.same and inferred is not None:
-            self._check_types(plan.target, args, g.location, authoring=True)
+        for name in attributes:
+            if name not in found.attributes:
+                self._no_attribute(found, name, g.location)
+        results = run_symbolic(plan.row, g, args, attributes, outputs) if plan.row is not None else None
+        if results is None and plan.target is None:
+            results = self._replay_body(g, found, args, attributes, outputs)
+        if results is not None:
+            if inferred is None and any(r is not None and r.sizes is None for r in results):
+                inferred = self._inferred(g, found, args, attributes, outputs, authoring=True)
+            return _tighten(results, inferred)
+        assert plan.target is not None
+        if plan.same and inferred is not None and detour(plan.target, args) == {}:
             return _visible(g.emit(found.domain, found.op, args, attributes, outputs, inferred), outputs)
         kept = self._kept_attributes(found, plan.target, attributes, g.location)
         return self.write_target(g, plan.target, args, kept, outputs, inferred)
@@ -105,14 +111,7 @@ class Adapter:
         op, domain = target.op, target.domain
         for name in attributes:
             if name not in target.attributes:
-                needs = schemas.first_version_with_attribute(op, name, domain)
-                raise OpsetError(
-                    op,
-                    detail=f"attribute {name}",
-                    needs=needs,
-                    target=self.version(domain),
-                    location=g.location,
-                )
+                self._no_attribute(target, name, g.location)
         if len(args) > target.max_inputs:
             raise OpsetError(
                 op,
@@ -121,7 +120,11 @@ class Adapter:
                 target=self.version(domain),
                 location=g.location,
             )
-        self._check_types(target, args, g.location, authoring=False)
+        casts = detour(target, args)
+        if casts is None:
+            self._no_type(target, args, g.location)
+        if casts:
+            return self._write_detour(g, target, args, attributes, outputs, casts)
         if inferred is None:
             inferred = self._inferred(g, target, args, attributes, outputs)
         return _visible(g.emit(domain, op, args, attributes, outputs, inferred), outputs)
@@ -153,24 +156,67 @@ class Adapter:
             kept[name] = value
         return kept
 
-    def _check_types(self, target: Signature, args: Sequence[Value | None], location: str, *, authoring: bool) -> None:
+    def _write_detour(
+        self,
+        g: GraphBuilder,
+        target: Signature,
+        args: Sequence[Value | None],
+        attributes: dict[str, Any],
+        outputs: Wanted,
+        casts: dict[str, tuple[ir.DataType, ir.DataType]],
+    ) -> Sequence[Value | None]:
+        """Casts operands to wider dtypes, writes the operator, casts the results back."""
+        try:
+            wide = [
+                g.Cast(a, to=casts[target.param(i).variable][1]) if a and target.param(i).variable in casts else a
+                for i, a in enumerate(args)
+            ]
+            results = list(self.write_target(g, target, wide, attributes, outputs))
+            for i, result in enumerate(results):
+                variable = target.outputs[min(i, len(target.outputs) - 1)].variable
+                if result is not None and variable in casts and result.dtype is casts[variable][1]:
+                    results[i] = g.Cast(result, to=casts[variable][0])
+        except OpsetError:
+            self._no_type(target, args, g.location)
+        return results
+
+    def _no_attribute(self, target: Signature, name: str, location: str) -> NoReturn:
+        needs = schemas.first_version_with_attribute(target.op, name, target.domain)
+        if needs is None:
+            raise TranslationError(f"there is no attribute {name}", op=target.op, location=location)
+        version = self.version(target.domain)
+        raise OpsetError(
+            target.op,
+            detail=f"attribute {name}",
+            needs=needs if needs > version else None,
+            target=version,
+            location=location,
+        )
+
+    def _no_type(self, target: Signature, args: Sequence[Value | None], location: str) -> NoReturn:
+        """Raises the error that names the first operand whose dtype the asked opset doesn't take."""
         for i, value in enumerate(args):
-            if value is None or value._type is None:
-                continue
-            dtype = value._type.dtype
             param = target.param(i)
-            if dtype in param.types or (param.others and not isinstance(value.type, ir.TensorType)):  # type: ignore[union-attr]
+            if value is None or value.dtype is None or value.dtype in param.types:
                 continue
-            needs = schemas.first_version_with_type(target.op, i, dtype, target.domain)
-            if authoring or needs is None or needs > opsets.AUTHORING_OPSET:
-                raise TranslationError(f"{param.name} can't be {dtype.name}", op=target.op, location=location)
+            if not isinstance(value.type, ir.TensorType):
+                if param.others:
+                    continue
+                newer = schemas.first_version_with_others(target.op, i, target.domain)
+                what = "a sequence" if isinstance(value.type, ir.SequenceType) else "an optional"
+            else:
+                newer = schemas.first_version_with_type(target.op, i, value.dtype, target.domain)
+                what = f"type {value.dtype.name}"
+            if newer is None:
+                raise TranslationError(f"{param.name} can't be of {what}", op=target.op, location=location)
             raise OpsetError(
                 target.op,
-                detail=f"{param.name} of type {dtype.name}",
-                needs=needs,
+                detail=f"{param.name} of {what}",
+                needs=newer if newer > self.version(target.domain) else None,
                 target=self.version(target.domain),
                 location=location,
             )
+        raise TranslationError("its operands don't fit", op=target.op, location=location)
 
     def _inferred(
         self,
@@ -179,6 +225,8 @@ class Adapter:
         args: Sequence[Value | None],
         attributes: dict[str, Any],
         outputs: Wanted,
+        *,
+        authoring: bool = False,
     ) -> Inferred:
         """Result types by the standard's own inference; the bodies of control flow tell theirs."""
         from .control import body_types
@@ -192,7 +240,8 @@ class Adapter:
         node.output.extend(f"o{n}" if keep else "" for n, keep in enumerate(wanted))
         for name, value in attributes.items():
             node.attribute.append(ir.serde.serialize_attribute(attribute(name, value, kinds[name].type)))
-        found = infer_with_schema(target, node, args, g.root._symbols, self.opset)
+        opset = opsets.AUTHORING_OPSET if authoring else self.opset
+        found = infer_with_schema(target, node, args, g.root._symbols, opset)
         return [found.get(f"o{n}", (None, None)) for n in range(len(wanted))]
 
     def _replay_body(

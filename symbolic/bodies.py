@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import onnx_ir as ir
 
+from .infer_schema import type_proto
 from .literals import attribute
 from .schemas import Signature
 from .value import Value
@@ -48,6 +49,4 @@ def function_body(
 def _type_bytes(value: Value | None) -> bytes:
     if value is None or value.type is None:
         return b""
-    from .infer import _type_proto
-
-    return _type_proto(value).SerializeToString()
+    return type_proto(value).SerializeToString()

@@ -1,7 +1,7 @@
 """Result types and sizes of operators, with symbolic sizes kept.
 
 `infer` has quick rules for the common operators at the authoring signatures; whatever has none goes to the standard's
-own inference (`infer_with_schema`), which knows every operator but loses expressions of sizes.
+own inference (`infer_schema`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import onnx
-import onnx.shape_inference
 import onnx_ir as ir
 
 from .dims import Dim, Size, Sizes, exact_quotient, product
-from .schemas import Signature
 from .value import Value, tensor_type
 
 Args = Sequence["Value | None"]
@@ -227,8 +224,9 @@ def _reshape(args: Args, attributes: Attributes, _: int) -> Inferred:
             sizes[hole] = exact_quotient(total, known)
             if sizes[hole] is None and isinstance(known, int) and isinstance(total, int) and known:
                 raise ValueError(f"{_text(x.sizes)} can't be reshaped to {_text(wanted)}")
-    elif x.sizes is not None and _count(x.sizes) is not None and _count(tuple(sizes)) is not None:
-        if _count(x.sizes) != _count(tuple(sizes)):
+    elif x.sizes is not None:
+        counts = {_count(x.sizes), _count(tuple(sizes))} - {None}
+        if len(counts) == 2:
             raise ValueError(f"{_text(x.sizes)} can't be reshaped to {_text(tuple(sizes))}")
     return [(x.type, tuple(sizes))]
 
@@ -531,79 +529,3 @@ def _table() -> dict[str, Callable[[Args, Attributes, int], Inferred | None]]:
 
 
 _RULES = _table()
-
-
-# --- the standard's own inference ----------------------------------------------------------------------------------
-
-
-def infer_with_schema(
-    found: Signature, node: onnx.NodeProto, args: Args, symbols: Mapping[str, Dim], opset: int
-) -> dict[str, tuple[ir.TypeProtocol | None, Sizes | None]]:
-    """Runs the inference function of a schema on one node.
-
-    Args:
-        found: Signature of the operator at the node's opset.
-        node: The node, with any distinct names.
-        args: Its operands.
-        symbols: Dims by the text they print as.
-        opset: Opset of the default domain.
-
-    Returns:
-        Type and sizes for each named output that the standard can tell.
-
-    Raises:
-        ValueError: The standard refuses the node.
-    """
-    types: dict[str, onnx.TypeProto] = {}
-    data: dict[str, onnx.TensorProto] = {}
-    for name, value in zip(node.input, args, strict=True):
-        if value is None or value.type is None:
-            continue
-        types[name] = _type_proto(value)
-        if (
-            value.is_constant
-            and (value.size or 0) <= 1024
-            and value.array is not None
-            and value.array.dtype.kind in "iufb"
-        ):
-            data[name] = onnx.numpy_helper.from_array(value.array, name)
-    imports = [onnx.helper.make_opsetid("", opset)]
-    if found.domain:
-        imports.append(onnx.helper.make_opsetid(found.domain, found.since))
-    try:
-        inferred = onnx.shape_inference.infer_node_outputs(found.schema, node, types, data, opset_imports=imports)
-    except onnx.shape_inference.InferenceError as error:
-        raise ValueError(str(error).strip()) from error
-    given = [a.sizes for a in args if a is not None]
-    opened = any(s is None or any(not isinstance(d, int) for d in s) for s in given)
-    return {name: _from_type_proto(proto, symbols, opened) for name, proto in inferred.items()}
-
-
-def _type_proto(value: Value) -> onnx.TypeProto:
-    assert value.type is not None
-    proto = ir.serde.serialize_type(value.type)
-    if proto.HasField("tensor_type") and value.sizes is not None:
-        proto.tensor_type.shape.SetInParent()
-        for size in value.sizes:
-            dim = proto.tensor_type.shape.dim.add()
-            if isinstance(size, int):
-                dim.dim_value = size
-            elif size is not None:
-                dim.dim_param = str(size)
-    return proto
-
-
-def _from_type_proto(
-    proto: onnx.TypeProto, symbols: Mapping[str, Dim], opened: bool
-) -> tuple[ir.TypeProtocol | None, Sizes | None]:
-    type_ = ir.serde.deserialize_type_proto_for_type(proto)
-    if not proto.HasField("tensor_type") or not proto.tensor_type.HasField("shape"):
-        return type_, None
-    sizes: list[OneSize] = []
-    for dim in proto.tensor_type.shape.dim:
-        if not dim.HasField("dim_value"):
-            sizes.append(symbols.get(dim.dim_param))
-        else:
-            # the standard computes with open dims as if they were 0 in some places (Attention): 0 says nothing then
-            sizes.append(None if opened and dim.dim_value == 0 else dim.dim_value)
-    return type_, tuple(sizes)
