@@ -111,9 +111,8 @@ def _binary(
     function: Callable[[Size, Size], Size | None],
 ) -> Callable[[Args, Mapping[str, Any]], Sizes | None]:
     def rule(args: Args, _: Mapping[str, Any]) -> Sizes | None:
-        a, b = args
-        assert a is not None and b is not None
-        if a.dims is None or b.dims is None:
+        a, b = args if len(args) == 2 else (None, None)  # Min and Max take any number
+        if a is None or b is None or a.dims is None or b.dims is None:
             return None
         count = max(len(a.dims), len(b.dims)) if a.dims and b.dims else 0
         if len(a.dims) not in (1, count) or len(b.dims) not in (1, count):

@@ -150,6 +150,15 @@ def first_version_with_type(op: str, index: int, dtype: ir.DataType, domain: str
     return None
 
 
+def first_version_with_others(op: str, index: int, domain: str = "") -> int | None:
+    """First opset whose version of the operator takes sequences, optionals or maps at an input position."""
+    for version in versions(op, domain):
+        found = _at(op, version, domain)
+        if index < found.max_inputs and found.param(index).others:
+            return version
+    return None
+
+
 def _at(op: str, version: int, domain: str) -> Signature:
     found = signature(op, version, domain)
     assert found is not None

@@ -1,0 +1,56 @@
+"""Reductions: axes became an operand at opset 13 (ReduceSum) and 18 (the others)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..registry import symbolic
+from .common import known_ints, refuse
+
+if TYPE_CHECKING:
+    from ..builder import GraphBuilder
+    from ..value import Value
+
+#: Reductions that give their operand back where there is nothing to reduce.
+_NEUTRAL = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceLogSumExp"}
+
+
+def _with_axes_attribute(op: str, needs: int) -> Callable[..., Any]:
+    def reduction(
+        g: GraphBuilder, data: Value, axes: Value | None = None, keepdims: int = 1, noop_with_empty_axes: int = 0
+    ) -> Any:
+        """(data, axes?, keepdims, noop_with_empty_axes) -> reduced"""
+        listed = None if axes is None else known_ints(g, axes, op, "axes", needs)
+        if not listed and noop_with_empty_axes:
+            if op not in _NEUTRAL:
+                refuse(g, op, "attribute noop_with_empty_axes", needs)
+            return data
+        return g.raw(op, data, axes=listed or None, keepdims=keepdims)
+
+    return reduction
+
+
+for _op in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare"):
+    _needs = 13 if _op == "Sum" else 18
+    symbolic("onnx", f"Reduce{_op}", until=_needs - 1)(_with_axes_attribute(f"Reduce{_op}", _needs))
+
+
+def _last_index(op: str) -> Callable[..., Any]:
+    def arg_reduction(
+        g: GraphBuilder, data: Value, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
+    ) -> Any:
+        """(data, axis, keepdims, select_last_index) -> indices"""
+        if not select_last_index:
+            return g.raw(op, data, axis=axis, keepdims=keepdims)
+        # the last of equal elements is the first one from behind
+        backwards = g.Slice(data, [-1], [-(2**63) + 1], [axis], [-1])
+        index = g.raw(op, backwards, axis=axis, keepdims=keepdims)
+        last = g.Sub(g.Gather(g.Shape(data), axis, axis=0), 1)
+        return g.Sub(last, index)
+
+    return arg_reduction
+
+
+for _op in ("ArgMax", "ArgMin"):
+    symbolic("onnx", _op, until=11)(_last_index(_op))
