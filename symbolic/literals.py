@@ -84,6 +84,7 @@ _MAKERS: dict[Any, Any] = {
     _Kind.STRINGS: lambda n, v: ir.AttrStrings(n, [_text(s) for s in v]),
     _Kind.TENSOR: lambda n, v: ir.AttrTensor(n, _tensor(v)),
     _Kind.GRAPH: lambda n, v: ir.AttrGraph(n, _graph(v)),
+    _Kind.TYPE_PROTO: lambda n, v: ir.AttrTypeProto(n, v),
 }
 
 
