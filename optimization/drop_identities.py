@@ -33,11 +33,8 @@ def _drop(graph: ir.Graph, node: ir.Node) -> bool:
         source.name = name
         if source.shape is None:
             source.shape = result.shape
-        for i, output in enumerate(graph.outputs):
-            if output is result:
-                graph.outputs[i] = source
     if MARK in result.meta and source.producer() is not None:
         source.meta.setdefault(MARK, result.meta[MARK])
-    result.replace_all_uses_with(source)
+    result.replace_all_uses_with(source, replace_graph_outputs=True)
     graph.remove(node, safe=True)
     return True

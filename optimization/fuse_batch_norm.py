@@ -47,7 +47,7 @@ def _fuse(graph: ir.Graph, norm: ir.Node) -> bool:
     if bias is None:
         conv.resize_inputs(3)
     conv.replace_input_with(2, new_bias)
-    _take_over(graph, norm.outputs[0], x)
+    _take_over(norm.outputs[0], x)
     graph.remove(norm, safe=True)
     return True
 
@@ -75,7 +75,7 @@ def _scaled(weight: ir.Value, factor: np.ndarray, channels: tuple[int, int]) -> 
     return _initializer(f"{weight.name}.fused", lazy)
 
 
-def _take_over(graph: ir.Graph, old: ir.Value, new: ir.Value) -> None:
+def _take_over(old: ir.Value, new: ir.Value) -> None:
     """Puts `new` in the place of `old`: its name, its uses, its place among the outputs."""
     name = old.name
     old.name = None
@@ -83,10 +83,7 @@ def _take_over(graph: ir.Graph, old: ir.Value, new: ir.Value) -> None:
     new.meta.pop(MARK, None)  # it holds the normalised value from now on
     if MARK in old.meta:
         new.meta[MARK] = old.meta[MARK]
-    old.replace_all_uses_with(new)
-    for i, output in enumerate(graph.outputs):
-        if output is old:
-            graph.outputs[i] = new
+    old.replace_all_uses_with(new, replace_graph_outputs=True)
 
 
 def _initializer(name: str, tensor: ir.TensorProtocol) -> ir.Value:

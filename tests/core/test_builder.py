@@ -85,7 +85,7 @@ def test_reshape_and_expand_need_no_shape_arithmetic_where_sizes_tell():
 @pytest.mark.parametrize("opset", [11, 13, 21, 25])
 def test_size_expressions_compute_what_they_say(opset):
     g = GraphBuilder(opset)
-    x = g.input("x", "float32", ["a", "b"])
+    g.input("x", "float32", ["a", "b"])
     a, b = Dim("a"), Dim("b")
     sizes = [a * b + 2, (a + 1) // 2, a % b, 7, a * 3 - b]
     g.output(g.shape_vector(sizes), "sizes")
