@@ -13,7 +13,6 @@ from .outcome import EXIT_CODES, run
 app = typer.Typer(
     name="anyonnx",
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EXIT_CODES,
@@ -50,8 +49,8 @@ for _name, _function, _summary in (
 
 
 def main(args: list[str] | None = None) -> None:
-    """Runs ``anyonnx`` and ends the process with its exit code."""
-    sys.exit(run(app, sys.argv[1:] if args is None else args, "anyonnx"))
+    """Runs ``anyonnx`` and ends the process with its exit code; without arguments it shows the help."""
+    sys.exit(run(app, (sys.argv[1:] if args is None else args) or ["--help"], "anyonnx"))
 
 
 def convert_main(args: list[str] | None = None) -> None:

@@ -42,6 +42,11 @@ def test_every_command_documents_itself_and_the_exit_codes(cli, command):
     assert "--debug" in text
 
 
+def test_no_arguments_is_help(cli):
+    assert cli().code == 0
+    assert cli().out == cli("--help").out
+
+
 def test_convert_is_anyonnx_convert(cli):
     assert cli("--help", command="convert").out.split("\n", 1)[1] == cli("convert", "--help").out.split("\n", 1)[1]
 
