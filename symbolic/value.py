@@ -33,13 +33,16 @@ class Value(ir.Value):
         sizes: One int, Dim or None (unknown) for each axis; None if the rank is unknown.
         dims: Contents of a small integer scalar or vector, as ints, Dims and Nones; None if unknown.
         location: Source location of what made it.
+        channels_first: The same tensor with the channel axis second, where there is one: frontends whose tensors
+            have it last keep working on this twin, and a Transpose that nothing reads is dropped.
     """
 
-    __slots__ = ("_array", "_builder", "dims", "location", "sizes")
+    __slots__ = ("_array", "_builder", "channels_first", "dims", "location", "sizes")
 
     sizes: Sizes | None
     dims: Sizes | None
     location: str
+    channels_first: Value | None
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Value(ir.Value):
         self.sizes = sizes
         self.dims = None
         self.location = location
+        self.channels_first = None
 
     @property
     def builder(self) -> GraphBuilder:
