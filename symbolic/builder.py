@@ -65,6 +65,9 @@ class GraphBuilder(SizeArithmetic):
         self.nodes: list[ir.Node] = []
         self.location: str = parent.location if parent else ""
         self._adapter: Adapter = parent._adapter if parent else Adapter(self.opset, self.ml_opset)
+        #: What a source model says about itself; the root's goes into the file.
+        self.metadata: dict[str, str] = {}
+        self.doc_string: str | None = None
         self._constants: dict[Any, Value] = parent.root._constants if parent else {}
         self._shared: dict[Any, Any] = {}
         self._size_sources: dict[str, tuple[Value, int]] = {}

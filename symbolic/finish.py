@@ -50,7 +50,13 @@ def finish_model(g: GraphBuilder, *, keep_locations: bool, producer: str) -> ir.
         opset_imports=imports,
         name=g.name,
     )
-    return ir.Model(graph, ir_version=opsets.ir_version(g.opset), producer_name=producer)
+    return ir.Model(
+        graph,
+        ir_version=opsets.ir_version(g.opset),
+        producer_name=producer,
+        doc_string=g.doc_string,
+        metadata_props=g.metadata,
+    )
 
 
 def drop_dead_nodes(nodes: list[ir.Node], outputs: list[Value]) -> None:

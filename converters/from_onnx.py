@@ -1,0 +1,343 @@
+"""ONNX models of opsets 7 to 28, raised to the authoring opset and written at the asked one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from ..symbolic.builder import GraphBuilder
+from ..symbolic.errors import CaptureError, InputSpecError, MissingOp, OpsetError, UnsupportedOps
+from ..symbolic.registry import registry
+from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_domain
+from ..symbolic.schemas import signature
+from ..symbolic.spec import DTYPES, TensorSpec, parse_spec
+from ..symbolic.value import Value
+from ..validation.models import LoadedModel, load_model
+from .base import Arrays, Frontend, Options, Source, renamed, type_names
+from .sparse import without_sparse
+
+if TYPE_CHECKING:
+    from ..validation.providers.ort import Session
+
+#: Oldest and newest opset that models may be written at.
+OLDEST, NEWEST = 7, 28
+
+
+class OnnxFrontend(Frontend):
+    """Loads ONNX models: paths, ``onnx.ModelProto`` and ``onnx_ir.Model``."""
+
+    name = "onnx"
+    extra = "runtime"
+
+    def accepts(self, model: object) -> bool:
+        """Whether it is an ONNX model in memory."""
+        return any(n.rpartition(".")[2] in ("ModelProto", "Model") and n.startswith("onnx") for n in type_names(model))
+
+    def load(self, model: Any, inputs: Any, options: Options) -> OnnxSource:
+        """Loads a model; `inputs` may hold arrays, or specs that fix sizes or rename open dims."""
+        if isinstance(model, os.PathLike):
+            model = os.fspath(model)
+        if not isinstance(model, (str, onnx.ModelProto, ir.Model)):
+            raise InputSpecError(f"{type(model).__name__} is not an ONNX model")
+        loaded = load_model(model)
+        return OnnxSource(loaded, model if isinstance(model, ir.Model) else lazy_model(loaded), inputs, options)
+
+
+class OnnxSource(Source):
+    """An ONNX model; onnxruntime is its reference, with optimisations off."""
+
+    framework = "onnx"
+
+    def __init__(self, loaded: LoadedModel, model: ir.Model, inputs: Any, options: Options):
+        self.loaded, self.model = loaded, model
+        self.versions = {plain_domain(d): v for d, v in model.opset_imports.items()}
+        self.description = f"ONNX model {model.graph.name or ''} of opset {self.versions.get('', '?')}".replace(
+            "  ", " "
+        )
+        #: Graph inputs that the caller feeds: one that has a value already is a weight, as all were up to IR version 3.
+        self.inputs = [v for v in model.graph.inputs if not v.is_initializer()]
+        self._names = renamed([v.name or "" for v in self.inputs], options.input_names, "input")
+        specs = Ports(self.inputs, self._names).specs(inputs, options.dynamic)
+        self.specs = [s for s in specs if s is not None]
+        own = [v.name or "" for v in model.graph.outputs]
+        self.output_names = renamed(unique(own), options.output_names, "output")
+        self.samples = _samples(self._names, inputs)
+        self._session: Session | None = None
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
+        """Runs the source model in onnxruntime.
+
+        Raises:
+            InputSpecError: An input isn't a tensor: no values can be made up for it.
+            CaptureError: onnxruntime can't run the model.
+        """
+        if self._session is None:
+            self._session = self._start(self.loaded)
+        results = self._run(self._session, inputs)
+        return dict(zip(self.output_names, (results[v.name or ""] for v in self.model.graph.outputs), strict=True))
+
+    def _start(self, loaded: LoadedModel) -> Session:
+        from ..validation.providers.base import ProviderError
+        from ..validation.providers.ort import Session
+
+        try:
+            return Session(loaded, optimize=False)
+        except ProviderError as error:
+            raise CaptureError(f"the source model does not run: {error}") from error
+
+    def _run(self, session: Session, inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        from ..validation.providers.base import ProviderError
+
+        feed = {}
+        for name, value in zip(self._names, self.inputs, strict=True):
+            if name in inputs:
+                feed[value.name or ""] = inputs[name]
+            elif not isinstance(value.type, ir.OptionalType):
+                raise InputSpecError(f"input {name} is a {value.type}: no values can be made for it, don't compare")
+        try:
+            return session.run(feed)
+        except ProviderError as error:
+            raise CaptureError(f"the source model does not run: {error}") from error
+
+    def trace(self, inputs: Mapping[str, np.ndarray], names: Sequence[str]) -> Arrays:
+        """Inner values of the source model, by name."""
+        proto = onnx.ModelProto()
+        proto.CopyFrom(self.loaded.proto)
+        del proto.graph.output[:]
+        proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+        return self._run(self._start(LoadedModel(proto, self.loaded.weights, self.loaded.folder)), inputs)
+
+    def translate(self, g: GraphBuilder) -> None:
+        """Replays the graph; what can't be raised is found first."""
+        graph, functions = self.model.graph, self.model.functions
+        check_source(graph, functions, self.versions)
+        g.name = graph.name or g.name
+        g.doc_string = self.model.doc_string
+        g.metadata.update(self.model.metadata_props)
+        open_sizes = {s.name: s.shape for s in self.specs}
+        env: Environment = {}
+        for name, value in zip(self._names, self.inputs, strict=True):
+            if value.type is None:
+                raise CaptureError(f"the model doesn't say the type of its input {value.name}")
+            env[value] = g.input(name, value.type, open_sizes.get(name))
+        Replay(self.versions, functions=functions).nodes(g, graph, env)
+        for name, output in zip(self.output_names, graph.outputs, strict=True):
+            result = _result(g, output, env)
+            if result.name == name and any(result is i for i in g.inputs):
+                g.outputs.append(result)  # an output that is an input, under one name: no node can give it
+            else:
+                g.output(result, name)
+
+
+def _result(g: GraphBuilder, output: ir.Value, env: Environment) -> Value:
+    if output not in env and output.const_value is not None:
+        env[output] = g.initializer(output.name or "weight", output.const_value)
+    result = env.get(output)
+    if result is None:
+        raise CaptureError(f"no node makes the model's output {output.name}")
+    return result
+
+
+def lazy_model(loaded: LoadedModel) -> ir.Model:
+    """The model for the builder. Weights are those that `loaded` holds, or stay in their files; none is copied."""
+    model = ir.serde.deserialize_model(without_sparse(loaded.proto))
+    for value in model.graph.initializers.values():
+        array = loaded.weights.get(value.name or "")
+        if array is not None:
+            value.const_value = ir.Tensor(array, name=value.name)
+    if loaded.folder is not None:
+        ir.external_data.set_base_dir(model.graph, loaded.folder)
+    return model
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Names with a number behind those that came before: a model may give one value out twice."""
+    found: list[str] = []
+    for name in names:
+        fresh, count = name, 1
+        while fresh in found:
+            fresh, count = f"{name}_{count}", count + 1
+        found.append(fresh)
+    return found
+
+
+# --- what the model needs ------------------------------------------------------------------------------------------
+
+
+def check_source(graph: ir.Graph, functions: Functions, versions: Mapping[str, int]) -> None:
+    """Looks at every operator before anything is built.
+
+    Raises:
+        OpsetError: The model's opset lies outside the range.
+        UnsupportedOps: With all operators of foreign domains, or that their opset doesn't have.
+    """
+    missing: dict[tuple[str, str, str], list[str]] = {}
+    plain = False
+    for node, imports in _all_nodes(graph, functions, versions):
+        domain = plain_domain(node.domain)
+        plain = plain or not domain
+        reason = _problem(domain, node.op_type, imports)
+        if reason is not None:
+            where = node.name or next((o.name for o in node.outputs if o.name), "")
+            missing.setdefault((domain or "onnx", node.op_type, reason), []).append(where)
+    if plain and not OLDEST <= versions.get("", 1) <= NEWEST:
+        raise OpsetError(
+            f"the source model's opset {versions.get('', 1)}", detail=f"models of opsets {OLDEST} to {NEWEST} are read"
+        )
+    if missing:
+        raise UnsupportedOps(
+            [MissingOp(d, op, len(at), tuple(a for a in at if a)[:3], why) for (d, op, why), at in missing.items()]
+        )
+
+
+def _problem(domain: str, op: str, versions: Mapping[str, int]) -> str | None:
+    if domain not in DOMAINS:
+        return "it is no operator of the ONNX standard"
+    if domain not in versions:
+        return "" if domain else None  # an absent default domain is an error of the whole model
+    known = signature(op, versions[domain], domain) is not None
+    name = f"{domain}.{op}" if domain else op
+    if known or registry.lookup("onnx_import", name, versions[domain]) is not None:
+        return None
+    return f"opset {versions[domain]} of {domain or 'ai.onnx'} has no such operator"
+
+
+def _all_nodes(
+    graph: ir.Graph | ir.Function, functions: Functions, versions: Mapping[str, int]
+) -> Iterator[tuple[ir.Node, Mapping[str, int]]]:
+    """Nodes with the opsets they are written at; calls of local functions count as what the functions do."""
+    for node in graph.all_nodes() if isinstance(graph, ir.Graph) else ir.traversal.RecursiveGraphIterator(graph):
+        function = functions.get(node.op_identifier())
+        if function is None:
+            yield node, versions
+        else:
+            own = {plain_domain(d): v for d, v in function.opset_imports.items()}
+            yield from _all_nodes(function, functions, {**versions, **own})
+
+
+# --- inputs --------------------------------------------------------------------------------------------------------
+
+
+class Ports:
+    """Specs of graph inputs, with what the caller says about them.
+
+    Args:
+        values: Graph inputs.
+        names: Their names in the result.
+    """
+
+    def __init__(self, values: Sequence[ir.Value], names: Sequence[str]):
+        self.values, self.names = values, names
+        self.symbols: dict[str, str] = {}
+
+    def specs(self, inputs: Any, dynamic: Mapping[str | int, Mapping[int, str]] | None) -> list[TensorSpec | None]:
+        """One spec for each input; None for one that is a sequence, an optional or a map.
+
+        Raises:
+            InputSpecError: What the caller says contradicts the model.
+        """
+        said = self._said(inputs)
+        found: list[TensorSpec | None] = []
+        for i, (name, value) in enumerate(zip(self.names, self.values, strict=True)):
+            if not isinstance(value.type, ir.TensorType):
+                found.append(None)
+                continue
+            spec = self._own(name, value, said.get(name))
+            for key, axes in (dynamic or {}).items():
+                if key in (i, name):
+                    spec = self._merged(spec, dict(axes.items()))
+            found.append(spec)
+        unknown = [k for k in dynamic or {} if k not in self.names and k not in range(len(self.names))]
+        if unknown:
+            raise InputSpecError(f"the model has no input {unknown[0]!r}; its inputs are {', '.join(self.names)}")
+        return found
+
+    def _said(self, inputs: Any) -> dict[str, TensorSpec]:
+        """Specs that the caller gave, by input name."""
+        if isinstance(inputs, str):
+            inputs = [inputs]
+        if inputs is None or hasattr(inputs, "shape"):
+            return {}
+        items = inputs.items() if isinstance(inputs, Mapping) else zip(self.names, inputs, strict=False)
+        if not isinstance(inputs, Mapping) and len(inputs) > len(self.names):
+            raise InputSpecError(f"{len(inputs)} inputs are given, the model has {len(self.names)}")
+        said = {}
+        for name, given in items:
+            spec = parse_spec(given, name) if isinstance(given, str) else given
+            if isinstance(spec, TensorSpec):
+                said[spec.name] = spec
+            if name not in self.names or (isinstance(spec, TensorSpec) and spec.name not in self.names):
+                raise InputSpecError(f"the model has no input {name!r}; its inputs are {', '.join(self.names)}")
+        return said
+
+    def _own(self, name: str, value: ir.Value, said: TensorSpec | None) -> TensorSpec:
+        assert value.dtype is not None
+        dtype = "string" if value.dtype is ir.DataType.STRING else value.dtype.numpy().name
+        if dtype not in DTYPES:
+            raise InputSpecError(f"input {name} is {dtype}, which no source can be fed with")
+        if said is not None and said.dtype != dtype:
+            raise InputSpecError(f"input {name} is {dtype} in the model, {said.dtype} in the spec")
+        if value.shape is None:
+            if said is None:
+                raise InputSpecError(
+                    f'the model does not say the shape of input {name}: give one, "{name}:{dtype}[n,3]"'
+                )
+            return said
+        shape = tuple(self._size(name, axis, dim) for axis, dim in enumerate(value.shape))
+        spec = TensorSpec(name, dtype, shape)
+        if said is None:
+            return spec
+        if len(said.shape) != len(shape):
+            raise InputSpecError(f"input {name} has {len(shape)} axes in the model, {len(said.shape)} in the spec")
+        return self._merged(spec, dict(enumerate(said.shape)))
+
+    def _size(self, name: str, axis: int, dim: int | ir.SymbolicDim) -> int | str:
+        """A size, or a name that serves as one of ours: one name for each of the model's, none for expressions."""
+        if isinstance(dim, int) and dim >= 0:
+            return dim
+        text = "" if isinstance(dim, int) else dim.value or ""
+        if text not in self.symbols:
+            symbol = re.sub(r"\W", "_", text)
+            if not re.fullmatch(r"[A-Za-z_][\w.\-/:]*", text) or symbol in self.symbols.values():
+                return f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}_d{axis}".lstrip("0123456789") or f"d{axis}"
+            self.symbols[text] = symbol
+        return self.symbols[text]
+
+    def _merged(self, spec: TensorSpec, axes: Mapping[int, int | str]) -> TensorSpec:
+        shape = list(spec.shape)
+        for axis, size in axes.items():
+            if not -len(shape) <= axis < len(shape):
+                raise InputSpecError(f"input {spec.name} has no axis {axis}")
+            if isinstance(shape[axis], int) and size != shape[axis]:
+                raise InputSpecError(f"axis {axis} of input {spec.name} is {shape[axis]} in the model, not {size}")
+            shape[axis] = size
+        return TensorSpec(spec.name, spec.dtype, tuple(shape))
+
+
+def _samples(names: Sequence[str], inputs: Any) -> Arrays | None:
+    """The caller's arrays by input name; None unless there is one for every input."""
+    if inputs is None or isinstance(inputs, str):
+        return None
+    if hasattr(inputs, "shape"):
+        inputs = [inputs]
+    items = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=False))
+    arrays = {name: np.asarray(v) for name, v in items.items() if not isinstance(v, (str, TensorSpec))}
+    if not arrays:
+        return None
+    lacking = [name for name in names if name not in arrays]
+    if lacking:
+        raise InputSpecError(f"no array is given for the input(s) {', '.join(lacking)}")
+    return arrays
+
+
+def count_ops(model: ir.Model) -> Counter[str]:
+    """How often the model uses each operator, those inside bodies and local functions counted too."""
+    found = _all_nodes(model.graph, model.functions, model.opset_imports)
+    return Counter(f"{n.domain}.{n.op_type}" if n.domain else n.op_type for n, _ in found)
