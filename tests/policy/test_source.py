@@ -90,15 +90,20 @@ def test_imports_at_module_top(path):
                 assert root not in ("numpy", "onnx", "onnx_ir"), f"line {node.lineno}: {root} makes --help slow"
 
 
+def code_lines(function):
+    """Lines of a function without its docstring: saying more about it doesn't make it longer."""
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        lines -= function.body[0].end_lineno - function.body[0].lineno + 1
+    return lines
+
+
 @each_source
 def test_size(path):
     lines = path.read_text(encoding="utf-8").count("\n")
     assert lines <= MAX_MODULE, f"{lines} lines: split it by family"
-    long = [
-        f"{node.name} ({node.end_lineno - node.lineno + 1} lines)"
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno + 1 > MAX_FUNCTION
-    ]
+    functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    long = [f"{node.name} ({code_lines(node)} lines)" for node in functions if code_lines(node) > MAX_FUNCTION]
     assert not long, f"functions over {MAX_FUNCTION} lines: {', '.join(long)}"
 
 
