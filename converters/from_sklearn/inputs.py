@@ -1,0 +1,290 @@
+"""The inputs of an estimator: names, dtypes and widths from X, from specs, or from what the fit left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.errors import InputSpecError
+from ...symbolic.spec import TensorSpec, parse_spec
+from ..base import Arrays, Options, renamed
+
+#: Most rows of a given X that a comparison uses.
+SAMPLE_ROWS = 1000
+
+
+@dataclass
+class Layout:
+    """How rows reach the estimator.
+
+    Attributes:
+        kind: ``matrix`` (one [batch, n] input), ``columns`` (a DataFrame, one [batch, 1] input for each column) or
+            ``text`` (a list of strings, one [batch] input).
+        specs: Inputs of the ONNX model.
+        columns: Names of the DataFrame's columns, one for each input (or each column of the matrix); None for none.
+        samples: Rows of the given X.
+    """
+
+    kind: str
+    specs: list[TensorSpec]
+    columns: list[Any] | None = None
+    samples: Arrays | None = None
+
+    def rows(self, inputs: Mapping[str, np.ndarray]) -> Any:
+        """What the estimator is given: array, DataFrame or list of strings."""
+        arrays = [np.asarray(inputs[s.name]) for s in self.specs]
+        if self.kind == "text":
+            return [str(t) for t in arrays[0]]
+        if self.columns is None:
+            return arrays[0]
+        import pandas as pd
+
+        if self.kind == "matrix":
+            return pd.DataFrame(arrays[0], columns=self.columns)
+        return pd.DataFrame({c: a.reshape(-1) for c, a in zip(self.columns, arrays, strict=True)})
+
+
+def read_inputs(model: Any, inputs: Any, options: Options) -> Layout:
+    """The layout that the caller's inputs (or the fitted estimator alone) say.
+
+    Raises:
+        InputSpecError: They don't fit the estimator, or can't be held by ONNX.
+    """
+    if isinstance(inputs, tuple) and len(inputs) == 1 and not isinstance(inputs[0], (str, TensorSpec)):
+        inputs = inputs[0]
+    specs = _as_specs(inputs)
+    if inputs is None:
+        layout = _from_fit(model, str(options.extra.get("dtype", "float32")))
+    elif specs is not None:
+        layout = _from_specs(model, specs)
+    elif hasattr(inputs, "columns") and hasattr(inputs, "iloc"):
+        layout = _from_frame(model, inputs, str(options.extra.get("frame", "columns")))
+    elif isinstance(inputs, Mapping):
+        layout = _from_mapping(model, inputs)
+    else:
+        layout = _from_array(model, inputs)
+    return _finished(layout, options)
+
+
+def _finished(layout: Layout, options: Options) -> Layout:
+    """Names and the batch symbol that the caller asked for."""
+    names = renamed([s.name for s in layout.specs], options.input_names, "input")
+    symbol = _batch_symbol(layout.specs, options)
+    shapes = [(symbol, *s.shape[1:]) for s in layout.specs]
+    if layout.samples is not None:
+        layout.samples = {n: layout.samples[s.name] for n, s in zip(names, layout.specs, strict=True)}
+    layout.specs = [TensorSpec(n, s.dtype, shape) for n, s, shape in zip(names, layout.specs, shapes, strict=True)]
+    return layout
+
+
+def _batch_symbol(specs: Sequence[TensorSpec], options: Options) -> str:
+    symbols = {s.shape[0] for s in specs if isinstance(s.shape[0], str)}
+    for axes in (options.dynamic or {}).values():
+        if set(axes) - {0}:
+            raise InputSpecError("only the batch axis (0) of an estimator's inputs can be open")
+        symbols = set(axes.values()) or symbols
+    if len(symbols) > 1:
+        raise InputSpecError(f"all inputs of an estimator share one batch size, not {', '.join(sorted(symbols))}")
+    return str(next(iter(symbols), "batch"))
+
+
+# --- X as data -----------------------------------------------------------------------------------------------------
+
+
+def _from_array(model: Any, x: Any) -> Layout:
+    if hasattr(x, "toarray"):
+        x = x.toarray()
+    array = np.asarray(x)
+    if array.ndim == 1 and array.dtype.kind in "OUT" and all(isinstance(t, str) for t in array):
+        return Layout("text", [TensorSpec("X", "string", ("batch",))], None, {"X": _some(array.astype(object))})
+    if array.ndim != 2:
+        raise InputSpecError(f"X has {array.ndim} axes; an estimator takes [rows, features] or a list of strings")
+    _check_width(model, array.shape[1])
+    array = _tensor(array, "X")
+    spec = TensorSpec("X", _dtype_name(array), ("batch", array.shape[1]))
+    return Layout("matrix", [spec], _fit_names(model), {"X": _some(array)})
+
+
+def _from_frame(model: Any, frame: Any, kind: str) -> Layout:
+    used = used_columns(model)
+    names = [c for c in frame.columns if used is None or c in used]
+    missing = [] if used is None else [c for c in used if c not in set(frame.columns)]
+    if missing:
+        raise InputSpecError(f"X lacks the columns {', '.join(map(str, missing))}")
+    if kind == "matrix":
+        order = _fit_names(model) or list(frame.columns)
+        array = _tensor(frame[order].to_numpy(), "X")
+        spec = TensorSpec("X", _dtype_name(array), ("batch", array.shape[1]))
+        return Layout("matrix", [spec], order, {"X": _some(array)})
+    if kind != "columns":
+        raise InputSpecError(f"frame={kind!r}: it is columns or matrix")
+    arrays = {str(c): _some(_tensor(_column(frame[c]), f"column {c}")).reshape(-1, 1) for c in names}
+    if len(arrays) < len(names):
+        raise InputSpecError("X has several columns of the same name")
+    specs = [TensorSpec(n, _dtype_name(a), ("batch", 1)) for n, a in arrays.items()]
+    return Layout("columns", specs, names, arrays)
+
+
+def _column(series: Any) -> np.ndarray:
+    """A DataFrame's column as an array; categories by their labels, nullable numbers as doubles."""
+    if series.dtype.name == "category":
+        series = series.astype(series.cat.categories.dtype)
+    array = series.to_numpy()
+    if array.dtype == object and series.dtype.kind in "iufb" and series.dtype != object:
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(array)
+
+
+def _from_mapping(model: Any, inputs: Mapping[str, Any]) -> Layout:
+    arrays = {str(k): np.asarray(v) for k, v in inputs.items()}
+    used = used_columns(model)
+    if used is None and len(arrays) == 1:
+        ((name, array),) = arrays.items()
+        layout = _from_array(model, array)
+        assert layout.samples is not None
+        spec = layout.specs[0]
+        return Layout(
+            layout.kind, [TensorSpec(name, spec.dtype, spec.shape)], layout.columns, {name: layout.samples["X"]}
+        )
+    import pandas as pd
+
+    return _from_frame(model, pd.DataFrame({k: a.reshape(-1) for k, a in arrays.items()}), "columns")
+
+
+def _tensor(array: np.ndarray, what: str) -> np.ndarray:
+    """The array as ONNX holds it: numbers, or an object array of str."""
+    if array.dtype.kind in "UT":
+        return array.astype(object)
+    if array.dtype.kind == "O":
+        kinds = {type(v) for v in array.reshape(-1)}
+        if kinds <= {str, np.str_}:
+            return array
+        if kinds <= {bool, np.bool_}:
+            return array.astype(bool)
+        if kinds <= {int, float, bool, np.int64, np.float64, np.float32, type(None)}:
+            return array.astype(np.float64)
+        if any(issubclass(k, str) for k in kinds) and kinds <= {str, np.str_, float, type(None)}:
+            raise InputSpecError(f"{what} has missing values among its strings, which ONNX strings can't hold")
+        mixed = ", ".join(sorted(k.__name__ for k in kinds))
+        raise InputSpecError(f"{what} mixes {mixed}: pass a DataFrame, each column becomes an input of its own dtype")
+    if array.dtype == np.float16 or array.dtype.kind not in "biuf":
+        raise InputSpecError(f"{what} has dtype {array.dtype}; ONNX inputs of estimators are numbers or strings")
+    return array
+
+
+def _dtype_name(array: np.ndarray) -> str:
+    return "string" if array.dtype == object else str(array.dtype)
+
+
+def _some(array: np.ndarray) -> np.ndarray:
+    """At most SAMPLE_ROWS rows, spread over all."""
+    if len(array) <= SAMPLE_ROWS:
+        return array
+    return array[np.linspace(0, len(array) - 1, SAMPLE_ROWS).astype(int)]
+
+
+# --- specs, or nothing ---------------------------------------------------------------------------------------------
+
+
+def _as_specs(inputs: Any) -> list[TensorSpec] | None:
+    if isinstance(inputs, (str, TensorSpec)):
+        inputs = [inputs]
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        return None
+    if all(isinstance(i, TensorSpec) for i in inputs):
+        return list(inputs)
+    if all(isinstance(i, str) for i in inputs) and all(":" in i and i.rstrip().endswith("]") for i in inputs):
+        return [parse_spec(i, "X") for i in inputs]
+    return None
+
+
+def _from_specs(model: Any, specs: list[TensorSpec]) -> Layout:
+    used = used_columns(model)
+    if len(specs) == 1 and len(specs[0].shape) == 1 and specs[0].dtype == "string":
+        return Layout("text", specs)
+    for spec in specs:
+        if len(spec.shape) != 2 or not isinstance(spec.shape[1], int):
+            raise InputSpecError(f"the input {spec} of an estimator is written [batch,{spec.shape[-1]}]")
+    if len(specs) == 1 and (used is None or specs[0].shape[1] != 1 or len(used) == 1):
+        _check_width(model, int(specs[0].shape[1]))
+        return Layout("matrix", specs, _fit_names(model))
+    names = {s.name for s in specs}
+    missing = [str(c) for c in used or () if str(c) not in names]
+    if missing:
+        raise InputSpecError(f"no input is given for the columns {', '.join(missing)}")
+    return Layout("columns", specs, [s.name for s in specs])
+
+
+def _from_fit(model: Any, dtype: str) -> Layout:
+    if dtype not in ("float32", "float64"):
+        raise InputSpecError(f"dtype={dtype!r}: it is float32 or float64")
+    used = used_columns(model)
+    if used is not None:
+        dtypes = column_dtypes(model, dtype)
+        specs = [TensorSpec(str(c), dtypes.get(c, dtype), ("batch", 1)) for c in used]
+        return Layout("columns", specs, list(used))
+    width = getattr(entry(model), "n_features_in_", None) or getattr(model, "n_features_in_", None)
+    if width is None:
+        if hasattr(entry(model), "vocabulary_") or hasattr(entry(model), "analyzer"):
+            return Layout("text", [TensorSpec("X", "string", ("batch",))])
+        raise InputSpecError(f"a {type(model).__name__} doesn't say how many features it takes: pass X as inputs")
+    found = {str(c.dtype.kind) for c in getattr(entry(model), "categories_", ())}
+    kind = "string" if found and found <= set("OUST") else dtype
+    return Layout("matrix", [TensorSpec("X", kind, ("batch", int(width)))], _fit_names(model))
+
+
+def _check_width(model: Any, width: int) -> None:
+    wanted = getattr(model, "n_features_in_", None)
+    if wanted is not None and wanted != width:
+        raise InputSpecError(f"X has {width} features, {type(model).__name__} was fitted with {wanted}")
+
+
+def _fit_names(model: Any) -> list[Any] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def entry(model: Any) -> Any:
+    """The estimator that sees X first."""
+    while hasattr(model, "steps") and model.steps:
+        steps = [s for _, s in model.steps if s is not None and not isinstance(s, str)]
+        if not steps:
+            return model
+        model = steps[0]
+    return model
+
+
+def used_columns(model: Any) -> list[Any] | None:
+    """Columns of the DataFrame that a ColumnTransformer in front was fitted with and uses; None for other models."""
+    first = entry(model)
+    names = getattr(first, "feature_names_in_", None)
+    if names is None or not hasattr(first, "_transformer_to_input_indices"):
+        return None
+    used: set[int] = set()
+    for name, transformer, _ in first.transformers_:
+        if not (isinstance(transformer, str) and transformer == "drop"):
+            used.update(int(i) for i in first._transformer_to_input_indices.get(name, ()))
+    return [names[i] for i in sorted(used)]
+
+
+def column_dtypes(model: Any, dtype: str) -> dict[Any, str]:
+    """Dtype of each column of a ColumnTransformer in front, where an encoder's categories tell it."""
+    first = entry(model)
+    found: dict[Any, str] = {}
+    for name, transformer, _ in first.transformers_:
+        indices = first._transformer_to_input_indices.get(name, ())
+        members = [transformer, *(s for _, s in getattr(transformer, "steps", ()))]
+        for member in members:
+            for i, categories in zip(indices, getattr(member, "categories_", ()), strict=False):
+                kind = np.asarray(categories).dtype.kind
+                found[first.feature_names_in_[i]] = (
+                    "string" if kind in "OUST" else "int64" if kind in "iu" else "bool" if kind == "b" else dtype
+                )
+            if isinstance(getattr(member, "statistics_", None), np.ndarray) and member.statistics_.dtype == object:
+                for i, value in zip(indices, member.statistics_, strict=False):
+                    if isinstance(value, str):
+                        found[first.feature_names_in_[i]] = "string"
+    return found

@@ -1,0 +1,126 @@
+"""A loaded estimator: it predicts in scikit-learn, and it is translated by the dialect ``estimators``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.builder import GraphBuilder
+from ...symbolic.errors import TranslationError
+from ...symbolic.estimators.calling import Classified, Clustered, Features, Frame, call, matrix, name_of, require
+from ...symbolic.ml.labels import class_array, pick
+from ...symbolic.value import Value
+from ..base import Arrays, Options, Source, renamed
+from .inputs import Layout
+from .samples import hard_rows
+
+_BATCHES = (64, 257)
+
+
+class SklearnSource(Source):
+    """A fitted estimator.
+
+    Args:
+        model: The estimator.
+        layout: How rows reach it.
+        options: What the caller asked for.
+        described: A word about the file it comes from.
+    """
+
+    framework = "sklearn"
+
+    def __init__(self, model: Any, layout: Layout, options: Options, described: str = ""):
+        import sklearn
+
+        self.model, self.layout = model, layout
+        self.description = f"{name_of(model)} of scikit-learn {sklearn.__version__}" + (
+            f" from {described}" if described else ""
+        )
+        self.specs = layout.specs
+        self.samples = layout.samples
+        self.methods = _methods(model)
+        self.output_names = renamed(list(self.methods), options.output_names, "output")
+        self.labels = [given for own, given in zip(self.methods, self.output_names, strict=True) if own == "label"]
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
+        """Predicts in scikit-learn."""
+        rows = self.layout.rows(inputs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # unknown categories, feature names
+            found = [getattr(self.model, method)(rows) for method in self.methods.values()]
+        return dict(zip(self.output_names, map(_array, found), strict=True))
+
+    def translate(self, g: GraphBuilder) -> None:
+        """Builds the model."""
+        require(self.model, _place(self.model), g.opset)
+        values = [g.input(s.name, s.dtype, s.shape) for s in self.specs]
+        x: Features = values[0]
+        if self.layout.kind == "columns":
+            assert self.layout.columns is not None
+            x = Frame(tuple(self.layout.columns), tuple(values))
+        result = call(g, self.model, x, _place(self.model))
+        said = self.run(self.make_samples(0, {str(self.specs[0].shape[0]): 2}))
+        for own, name in zip(self.methods, self.output_names, strict=True):
+            value = _part(g, self.model, result, own)
+            array = said[name]
+            with g.at(f"{_place(self.model)} ({own})"):
+                g.expect(value, "string" if array.dtype == object else array.dtype.name, (None, *array.shape[1:]))
+            g.output(value, name)
+
+    def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays:
+        """Rows on the model's thresholds, one ulp beside them, of every category, and random ones."""
+        rows = next(iter(sizes.values()), _BATCHES[0])
+        return hard_rows(self.model, self.layout, rows, seed, self.run)
+
+    def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
+        """A batch that has room for the hard rows."""
+        symbol = str(self.specs[0].shape[0])
+        first = (base or {}).get(symbol, _BATCHES[0])
+        return {symbol: first if which == 0 else first + _BATCHES[1] - _BATCHES[0]}
+
+
+def _place(model: Any) -> str:
+    return type(model).__name__.lower()
+
+
+def _methods(model: Any) -> dict[str, str]:
+    """Output name -> method of the estimator."""
+    from sklearn.base import is_classifier, is_clusterer
+
+    if is_classifier(model):
+        found = {"label": "predict"}
+        if hasattr(model, "predict_proba"):
+            found["probabilities"] = "predict_proba"
+        elif hasattr(model, "decision_function"):
+            found["scores"] = "decision_function"
+        return found
+    if is_clusterer(model) and hasattr(model, "predict"):
+        return {"label": "predict", "scores": "transform"} if hasattr(model, "transform") else {"label": "predict"}
+    if hasattr(model, "predict"):
+        return {"variable": "predict"}
+    return {"variable": "transform"}
+
+
+def _part(g: GraphBuilder, model: Any, result: Any, own: str) -> Value:
+    """The value of one output."""
+    if isinstance(result, Classified):
+        if own == "label":
+            return pick(g, result.classes, result.index)
+        value = result.probabilities if own == "probabilities" else result.scores
+        if value is None:
+            raise TranslationError(f"the translation of {name_of(model)} has no {own}", location=g.location)
+        return value
+    if isinstance(result, Clustered):
+        return result.label if own == "label" else result.distances
+    return matrix(g, result)
+
+
+def _array(value: Any) -> np.ndarray:
+    """A result of scikit-learn as an array that ONNX can hold."""
+    if hasattr(value, "toarray"):
+        value = value.toarray()
+    array = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+    return class_array(array) if array.ndim == 1 or array.dtype.kind in "OUbiu" else array

@@ -1,0 +1,154 @@
+"""Gradient boosting of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from ..builder import GraphBuilder
+from ..ml import labels
+from ..ml.packing import sum_trees
+from ..ml.trees import TreeTable, from_nodes, with_constant
+from ..registry import symbolic
+from ..value import Value
+from .calling import DIALECT, Classified, Features, children, classify, matrix, read, regress, unsupported
+from .forests import read_trees
+
+_GRADIENT = ("sklearn.ensemble.GradientBoostingClassifier", "sklearn.ensemble.GradientBoostingRegressor")
+_HISTOGRAM = "sklearn.ensemble.HistGradientBoosting"
+
+
+@children(*_GRADIENT)
+def _init(est: Any) -> list[tuple[str, Any]]:
+    return [] if _constant_init(est) is not None else [("init", est.init_)]
+
+
+def _constant_init(est: Any) -> np.ndarray | None:
+    """What the sum starts from for every row; None where another estimator predicts it."""
+    outputs = est.estimators_.shape[1]
+    if isinstance(est.init_, str) and est.init_ == "zero":
+        return np.zeros(outputs)
+    if type(est.init_).__name__ in ("DummyClassifier", "DummyRegressor"):
+        # scikit-learn's own code takes the link of the prediction; it doesn't depend on the row
+        row = np.zeros((1, est.n_features_in_), np.float32)
+        return np.asarray(est._raw_predict_init(row), np.float64)[0]
+    return None
+
+
+def _raw(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """``_raw_predict``: the start plus learning_rate times the value of each tree, [batch, outputs] in double."""
+    stages = est.estimators_
+    trees = [e.tree_ for e in stages.reshape(-1)]
+    table = read_trees(trees, est.n_features_in_, outputs=stages.shape[1], scale=est.learning_rate)
+    start = _constant_init(est)
+    if start is not None:
+        return sum_trees(g, matrix(g, x), with_constant(table, start))
+    return g.Add(_init_link(g, x, est), sum_trees(g, matrix(g, x), table))  # type: ignore[no-any-return]
+
+
+def _init_link(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """Link of what the init estimator predicts, [batch, outputs]."""
+    link = type(est._loss.link).__name__
+    rows = g.Cast(matrix(g, x), to=ir.DataType.FLOAT)
+    if not hasattr(est, "classes_"):
+        start = regress(g, est.init_, rows, "init")
+        if link != "IdentityLink":
+            raise unsupported(g, est, f"init={type(est.init_).__name__} with {link}")
+        return g.Unsqueeze(g.Cast(start, to=ir.DataType.DOUBLE), [1])  # type: ignore[no-any-return]
+    proba = classify(g, est.init_, rows, "init").probabilities
+    if proba is None or link not in ("LogitLink", "HalfLogitLink", "MultinomialLogit"):
+        raise unsupported(g, est, f"init={type(est.init_).__name__} with {link}")
+    eps = np.finfo(np.float64).eps
+    p = g.Clip(g.Cast(proba, to=ir.DataType.DOUBLE), np.float64(eps), np.float64(1 - eps))
+    if link == "MultinomialLogit":
+        log = g.Log(p)
+        return g.Sub(log, g.ReduceMean(log, [1], keepdims=1))  # type: ignore[no-any-return]
+    p = g.Slice(p, [1], [2], [1])
+    odds = g.Log(g.Div(p, g.Sub(np.float64(1), p)))
+    return g.Mul(odds, np.float64(0.5)) if link == "HalfLogitLink" else odds  # type: ignore[no-any-return]
+
+
+@symbolic(DIALECT, _GRADIENT[0])
+def gradient_boosting_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """GradientBoostingClassifier.predict_proba(X): logistic function or softmax of the summed trees"""
+    params = read(g, est, "loss", "init", "learning_rate")
+    raw = _raw(g, x, est)
+    if est.estimators_.shape[1] > 1:
+        return Classified(labels.first_greatest(g, raw), est.classes_, labels.softmax(g, raw), raw)
+    scores = g.Squeeze(raw, [1])
+    if params.loss not in ("log_loss", "exponential"):
+        raise unsupported(g, est, f"loss={params.loss!r}")
+    logit = g.Mul(scores, np.float64(2)) if params.loss == "exponential" else scores
+    proba = labels.two_columns(g, labels.sigmoid(g, logit))
+    return Classified(labels.above(g, scores, reached=True), est.classes_, proba, scores)
+
+
+@symbolic(DIALECT, _GRADIENT[1])
+def gradient_boosting_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """GradientBoostingRegressor.predict(X): init_ + sum of learning_rate * value of each tree"""
+    read(g, est, "loss", "init", "learning_rate")
+    return g.Squeeze(_raw(g, x, est), [1])  # type: ignore[no-any-return]
+
+
+# --- histogram gradient boosting -----------------------------------------------------------------------------------
+
+
+def _histogram_table(g: GraphBuilder, est: Any) -> TreeTable:
+    predictors = [p for iteration in est._predictors for p in iteration]
+    nodes = np.concatenate([p.nodes for p in predictors])
+    if nodes["is_categorical"].any():
+        raise unsupported(g, est, "categorical features")
+    outputs = est.n_trees_per_iteration_
+    return from_nodes(
+        [len(p.nodes) for p in predictors],
+        features=est.n_features_in_,
+        narrow=False,
+        left=nodes["left"].astype(np.int64),
+        right=nodes["right"].astype(np.int64),
+        is_leaf=nodes["is_leaf"].astype(bool),
+        feature=nodes["feature_idx"],
+        threshold=nodes["num_threshold"],
+        missing_left=nodes["missing_go_to_left"],
+        values=nodes["value"].reshape(-1, 1),
+        targets=outputs,
+        tree_target=np.arange(len(predictors)) % outputs,
+    )
+
+
+def _histogram_raw(g: GraphBuilder, x: Features, est: Any) -> Value:
+    if est._preprocessor is not None:
+        raise unsupported(g, est, "categorical features")
+    start = np.asarray(est._baseline_prediction, np.float64).reshape(-1)
+    return sum_trees(g, matrix(g, x), with_constant(_histogram_table(g, est), start))
+
+
+_HISTOGRAM_TRAINING = ("learning_rate", "categorical_features", "callbacks")
+
+
+@symbolic(DIALECT, _HISTOGRAM + "Classifier")
+def histogram_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """HistGradientBoostingClassifier.predict_proba(X): logistic function or softmax of the summed trees"""
+    params = read(g, est, "loss", ignore=_HISTOGRAM_TRAINING)
+    if params.loss != "log_loss":
+        raise unsupported(g, est, f"loss={params.loss!r}")
+    raw = _histogram_raw(g, x, est)
+    if est.n_trees_per_iteration_ > 1:
+        return Classified(labels.first_greatest(g, raw), est.classes_, labels.softmax(g, raw), raw)
+    scores = g.Squeeze(raw, [1])
+    proba = labels.two_columns(g, labels.sigmoid(g, scores))
+    return Classified(labels.above(g, scores), est.classes_, proba, scores)
+
+
+@symbolic(DIALECT, _HISTOGRAM + "Regressor")
+def histogram_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """HistGradientBoostingRegressor.predict(X): inverse link of the summed trees"""
+    read(g, est, "loss", ignore=_HISTOGRAM_TRAINING)
+    raw = g.Squeeze(_histogram_raw(g, x, est), [1])
+    link = type(est._loss.link).__name__
+    if link == "IdentityLink":
+        return raw  # type: ignore[no-any-return]
+    if link == "LogLink":
+        return g.Exp(raw)  # type: ignore[no-any-return]
+    raise unsupported(g, est, f"loss={est.loss!r}, whose link is {link}")

@@ -1,0 +1,253 @@
+"""How the symbolic functions of this dialect are found and called.
+
+A function is ``f(g, x, est)``: ``x`` is what the estimator is given, ``est`` the fitted estimator, read by attribute;
+scikit-learn is never imported here. It returns features (`Value`, `Sparse`, `Frame`) for a transformer, a `Value` for a
+regressor, `Classified` for a classifier, `Clustered` for a clusterer. Parts that nobody uses are dropped at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..builder import GraphBuilder
+from ..errors import MissingOp, UnsupportedOps
+from ..ml.dtypes import concat
+from ..registry import Symbolic, registry
+from ..value import Value
+
+DIALECT = "estimators"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A DataFrame: named columns, each [batch, 1] with its own dtype."""
+
+    names: tuple[str, ...]
+    columns: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Features that scikit-learn keeps in a sparse matrix, where some estimators compute otherwise."""
+
+    value: Value
+
+
+Features = Value | Frame | Sparse
+
+
+@dataclass(frozen=True)
+class Classified:
+    """What a classifier gives.
+
+    Attributes:
+        index: Index of the predicted class, int64[batch].
+        classes: The labels.
+        probabilities: [batch, classes], or None.
+        scores: ``decision_function``, or None.
+    """
+
+    index: Value
+    classes: np.ndarray
+    probabilities: Value | None = None
+    scores: Value | None = None
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """What a clusterer gives: the cluster of each row, int64[batch], and ``transform``, [batch, clusters]."""
+
+    label: Value
+    distances: Value
+
+
+Result = Features | Classified | Clustered
+
+#: Parameters that shape the fit (or its speed) only, in every estimator that has them.
+TRAINING = frozenset(
+    ["alpha", "algorithm", "batch_size", "beta_1", "beta_2", "bootstrap", "C", "ccp_alpha", "class_weight", "copy", "copy_X", "criterion", "cv", "dual", "early_stopping", "epsilon", "eta0", "fit_intercept", "init_size", "intercept_scaling", "iterated_power", "l1_ratio", "l1_ratios", "l2_regularization", "learning_rate_init", "max_bins", "max_depth", "max_features", "max_fun", "max_iter", "max_leaf_nodes", "max_samples", "min_impurity_decrease", "min_samples_leaf", "min_samples_split", "min_weight_fraction_leaf", "momentum", "monotonic_cst", "n_init", "n_iter", "n_iter_no_change", "n_jobs", "n_oversamples", "nesterovs_momentum", "oob_score", "penalty", "positive", "power_iteration_normalizer", "power_t", "precompute", "random_state", "reassignment_ratio", "scoring", "selection", "shuffle", "solver", "splitter", "subsample", "svd_solver", "tol", "validation_fraction", "var_smoothing", "verbose", "warm_start", "average", "interaction_cst", "priors", "quantile", "n_estimators", "store_cv_results", "alphas", "gcv_mode", "refit", "n_alphas", "eps"]
+)
+
+#: Methods through which an estimator predicts: a subclass that brings its own is another estimator.
+INFERENCE = frozenset(
+    ["transform", "predict", "predict_proba", "decision_function", "_predict_proba_lr", "_raw_predict", "_decision_function", "_raw_predict_init", "_transform", "_predict", "_forward_pass_fast", "_joint_log_likelihood"]
+)
+
+
+def names_of(cls: type) -> list[str]:
+    """Names that a class can be registered under: public path, full path, class name."""
+    module = cls.__module__.split(".")
+    public = next((module[:i] for i, part in enumerate(module) if part.startswith("_")), module)
+    full = f"{cls.__module__}.{cls.__qualname__}"
+    return list(dict.fromkeys([".".join([*public, cls.__qualname__]), full, cls.__name__]))
+
+
+def name_of(est: object) -> str:
+    """The estimator's public name, as messages show it."""
+    return names_of(type(est))[0]
+
+
+def find(est: object, opset: int) -> Symbolic | None:
+    """The function of an estimator's class, or of the nearest base that predicts in the same way."""
+    for cls in type(est).__mro__:
+        for name in names_of(cls):
+            found = registry.lookup(DIALECT, name, opset)
+            if found is not None:
+                return found
+        if INFERENCE & vars(cls).keys() and cls is not object:
+            return None
+    return None
+
+
+def unsupported(g: GraphBuilder, est: object, reason: str) -> UnsupportedOps:
+    """The refusal of an option of an estimator."""
+    return UnsupportedOps([MissingOp(DIALECT, name_of(est), 1, (g.location,), reason)])
+
+
+def read(g: GraphBuilder, est: Any, *names: str, ignore: tuple[str, ...] = ()) -> Any:
+    """The parameters that a function handles, as attributes.
+
+    Args:
+        g: Builder, for the place in messages.
+        est: The estimator.
+        *names: Parameters that the function reads.
+        ignore: Parameters that don't change what this estimator predicts.
+
+    Raises:
+        UnsupportedOps: The estimator has a parameter that is neither read nor known to matter in training only.
+    """
+    given = est.get_params(deep=False)
+    unknown = sorted(given.keys() - set(names) - set(ignore) - TRAINING)
+    if unknown:
+        said = ", ".join(f"{n}={given[n]!r}" for n in unknown)
+        raise unsupported(g, est, f"its parameter {said} is not known to this version")
+    return SimpleNamespace(**{n: given.get(n) for n in names})
+
+
+def call(g: GraphBuilder, est: Any, x: Features, name: str) -> Result:
+    """Calls the function of a nested estimator; `name` is its place inside the one that is being converted."""
+    with g.at(f"{g.location}.{name}" if g.location else name):
+        found = find(est, g.opset)
+        if found is None:
+            raise unsupported(g, est, "it has no symbolic function")
+        return found.function(g, x, est)  # type: ignore[no-any-return]
+
+
+def transform(g: GraphBuilder, est: Any, x: Features, name: str) -> Features:
+    """What ``est.transform(x)`` gives; "passthrough" and None give x."""
+    if est is None or (isinstance(est, str) and est == "passthrough"):
+        return x
+    result = call(g, est, x, name)
+    if isinstance(result, Clustered):
+        return result.distances
+    if isinstance(result, Classified):
+        raise unsupported(g, est, "a classifier can't be a transformer")
+    return result
+
+
+def classify(g: GraphBuilder, est: Any, x: Features, name: str) -> Classified:
+    """What a nested classifier gives."""
+    result = call(g, est, x, name)
+    if not isinstance(result, Classified):
+        raise unsupported(g, est, "it isn't a classifier")
+    return result
+
+
+def regress(g: GraphBuilder, est: Any, x: Features, name: str) -> Value:
+    """What a nested regressor gives."""
+    result = call(g, est, x, name)
+    if not isinstance(result, Value):
+        raise unsupported(g, est, "it isn't a regressor")
+    return result
+
+
+def matrix(g: GraphBuilder, x: Features) -> Value:
+    """The features as one matrix, in the dtype that ``np.asarray`` gives them."""
+    if isinstance(x, Sparse):
+        return x.value
+    if isinstance(x, Frame):
+        return concat(g, list(x.columns))
+    return x
+
+
+def width(x: Features) -> int:
+    """Number of features; known for everything an estimator gives."""
+    if isinstance(x, Frame):
+        return len(x.columns)
+    value = x.value if isinstance(x, Sparse) else x
+    size = value.dim(1)
+    if not isinstance(size, int):
+        raise ValueError(f"the number of features at {value.location} is not known")
+    return size
+
+
+def columns(g: GraphBuilder, x: Features) -> list[Value]:
+    """Each feature as [batch, 1]."""
+    if isinstance(x, Frame):
+        return list(x.columns)
+    value, count = matrix(g, x), width(x)
+    if count == 1:
+        return [value]
+    return list(g.Split(value, [1] * count, axis=1, outputs=count))
+
+
+def select(g: GraphBuilder, x: Features, indices: list[int]) -> Features:
+    """Some of the features, by index."""
+    if isinstance(x, Frame):
+        return Frame(tuple(x.names[i] for i in indices), tuple(x.columns[i] for i in indices))
+    value = matrix(g, x)
+    if indices == list(range(width(x))):
+        return x
+    if indices and indices == list(range(indices[0], indices[-1] + 1)):
+        taken = g.Slice(value, [indices[0]], [indices[-1] + 1], [1])
+    else:
+        taken = g.Gather(value, np.array(indices, np.int64), axis=1)
+    return Sparse(taken) if isinstance(x, Sparse) else taken
+
+
+def hstack(g: GraphBuilder, parts: list[Features]) -> Value:
+    """Features side by side."""
+    return concat(g, [matrix(g, p) for p in parts])
+
+
+# --- estimators inside estimators ----------------------------------------------------------------------------------
+
+Children = Callable[[Any], list[tuple[str, Any]]]
+_CHILDREN: dict[str, Children] = {}
+
+
+def children(*names: str) -> Callable[[Children], Children]:
+    """Registers what gives the nested estimators of a class, with the names of their places."""
+
+    def register(function: Children) -> Children:
+        _CHILDREN.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def walk(est: Any, place: str) -> Iterator[tuple[Any, str]]:
+    """An estimator and all that are called inside it, each with its place."""
+    yield est, place
+    for cls in type(est).__mro__:
+        found = next((_CHILDREN[n] for n in names_of(cls) if n in _CHILDREN), None)
+        if found is not None:
+            for name, child in found(est):
+                if child is not None and not isinstance(child, str):
+                    yield from walk(child, f"{place}.{name}" if place else name)
+            return
+
+
+def require(est: Any, place: str, opset: int) -> None:
+    """Looks up every estimator before anything is built.
+
+    Raises:
+        UnsupportedOps: With all that have no symbolic function.
+    """
+    uses = [(name_of(e), at) for e, at in walk(est, place) if find(e, opset) is None]
+    registry.require(DIALECT, uses, opset)

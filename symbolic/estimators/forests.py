@@ -1,0 +1,79 @@
+"""Decision trees and forests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..builder import GraphBuilder
+from ..ml import labels
+from ..ml.packing import sum_trees
+from ..ml.trees import TreeTable, from_nodes
+from ..registry import symbolic
+from ..value import Value
+from .calling import DIALECT, Classified, Features, matrix, read, unsupported
+
+
+def read_trees(
+    trees: Sequence[Any], features: int, *, outputs: int | None = None, scale: float | None = None
+) -> TreeTable:
+    """The table of fitted scikit-learn trees (``tree_`` of an estimator).
+
+    Args:
+        trees: The ``tree_`` objects.
+        features: Number of features.
+        outputs: Tree i of a booster gives one value, to output ``i % outputs``; each tree gives to all where None.
+        scale: Factor on the values.
+    """
+    nodes = np.concatenate([t.__getstate__()["nodes"] for t in trees])
+    values = np.concatenate([t.value.reshape(t.node_count, -1) for t in trees])
+    if scale is not None:
+        values = scale * values
+    left = nodes["left_child"]
+    return from_nodes(
+        [t.node_count for t in trees],
+        features=features,
+        narrow=True,
+        left=left,
+        right=nodes["right_child"],
+        is_leaf=left == -1,
+        feature=nodes["feature"],
+        threshold=nodes["threshold"],
+        missing_left=nodes["missing_go_to_left"],
+        values=values,
+        targets=outputs or values.shape[1],
+        tree_target=None if outputs is None else np.arange(len(trees)) % outputs,
+    )
+
+
+def _votes(g: GraphBuilder, x: Features, est: Any, trees: Sequence[Any]) -> Value:
+    total = sum_trees(g, matrix(g, x), read_trees([t.tree_ for t in trees], est.n_features_in_))
+    return total if len(trees) == 1 else g.Div(total, np.float64(len(trees)))
+
+
+_TREE = ("sklearn.tree.DecisionTree{}", "sklearn.tree.ExtraTree{}")
+_FOREST = ("sklearn.ensemble.RandomForest{}", "sklearn.ensemble.ExtraTrees{}")
+
+
+def _trees(est: Any) -> Sequence[Any]:
+    return getattr(est, "estimators_", None) or [est]
+
+
+@symbolic(DIALECT, *(n.format("Classifier") for n in (*_TREE, *_FOREST)))
+def tree_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """RandomForestClassifier.predict_proba(X): mean over the trees of the class shares in the leaf of a row"""
+    read(g, est)
+    if est.n_outputs_ > 1:
+        raise unsupported(g, est, "several outputs (y with more than one column)")
+    shares = _votes(g, x, est, _trees(est))
+    return Classified(labels.first_greatest(g, shares), est.classes_, shares)
+
+
+@symbolic(DIALECT, *(n.format("Regressor") for n in (*_TREE, *_FOREST)))
+def tree_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """RandomForestRegressor.predict(X): mean over the trees of the value in the leaf of a row"""
+    read(g, est)
+    mean = _votes(g, x, est, _trees(est))
+    return mean if est.n_outputs_ > 1 else g.Squeeze(mean, [1])  # type: ignore[no-any-return]

@@ -1,0 +1,36 @@
+"""Linear models."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from ..builder import GraphBuilder
+from ..value import Value
+from .dtypes import cast, common
+
+
+def affine(g: GraphBuilder, x: Value, coefficients: np.ndarray, intercept: np.ndarray | float) -> Value:
+    """``x @ coefficients.T + intercept`` in the dtypes that numpy takes.
+
+    Args:
+        x: Rows, [batch, features].
+        coefficients: [outputs, features], or [features] for one output without its axis.
+        intercept: [outputs], or a number.
+
+    Returns:
+        [batch, outputs], or [batch].
+    """
+    flat = coefficients.ndim == 1
+    dtype = common(x.element, ir.DataType.from_numpy(coefficients.dtype))
+    weights = coefficients.reshape(-1, 1) if flat else coefficients.T
+    product = g.MatMul(cast(g, x, dtype), g.constant(np.ascontiguousarray(weights), dtype))
+    if flat:
+        product = g.Squeeze(product, [1])
+    bias = np.asarray(intercept)
+    if bias.dtype.kind != "f":
+        bias = bias.astype(dtype.numpy())
+    if not bias.any():
+        return product  # type: ignore[no-any-return]
+    wider = common(dtype, ir.DataType.from_numpy(bias.dtype)) if bias.ndim else dtype
+    return g.Add(cast(g, product, wider), g.constant(bias, wider))  # type: ignore[no-any-return]

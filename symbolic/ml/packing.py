@@ -1,0 +1,281 @@
+"""Tree tables as ONNX: TreeEnsemble from ai.onnx.ml 5 on, TreeEnsembleRegressor below.
+
+Every comparison gives the source's answer on every row, and sums are taken in double in the source's order:
+
+* the source compares float32: thresholds are moved to the float32 below (or above) them, which changes no answer;
+* the source compares doubles: TreeEnsemble compares doubles too; TreeEnsembleRegressor can from ai.onnx.ml 3 on; before
+  that, rows and thresholds are replaced by their ranks among a feature's thresholds, which are small whole numbers;
+* TreeEnsembleRegressor gives float32 only, and a leaf has one value only in TreeEnsemble: where that is not enough, the
+  trees give the numbers of the leaves, which float32 holds exactly, and the leaves' values are gathered by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import onnx_ir as ir
+
+from ..builder import GraphBuilder
+from ..dims import Size
+from ..errors import OpsetError
+from ..schemas import ML_DOMAIN
+from ..value import Value, tensor_type
+from .trees import Mode, TreeTable, narrowed, with_split_roots
+
+_EXACT_IN_FLOAT = 2**24
+
+
+def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
+    """Sum of what the trees give, in double: [batch, targets].
+
+    Args:
+        x: Rows, [batch, features].
+        table: The trees.
+    """
+    single = _one_target_each(table)
+    if single is not None and _whole(single):
+        return g.Cast(_ensemble(g, x, single), to=ir.DataType.DOUBLE)  # type: ignore[no-any-return]
+    if single is not None and single.target is not None and g.ml_opset >= 5 and table.values.shape[1] == 1:
+        return _ensemble(g, x, single, wide_values=True)
+    return _sum_gathered(g, x, table)
+
+
+def leaf_numbers(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
+    """The leaf that each row reaches in each tree, numbered through all trees: int64[batch, trees]."""
+    first = np.searchsorted(table.leaf_tree, np.arange(table.trees))
+    small = table.leaves <= _EXACT_IN_FLOAT
+    number = np.arange(table.leaves) - (0 if small else first[table.leaf_tree])
+    if number.max(initial=0) > _EXACT_IN_FLOAT:
+        raise OpsetError("TreeEnsemble", detail="a tree of more than 2**24 leaves", location=g.location)
+    numbered = replace(
+        table, values=number.astype(np.float64).reshape(-1, 1), target=table.leaf_tree, targets=table.trees
+    )
+    found = g.Cast(_ensemble(g, x, numbered), to=ir.DataType.INT64)
+    return found if small else found + first  # type: ignore[no-any-return]
+
+
+def _sum_gathered(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
+    leaves = leaf_numbers(g, x, table)
+    if table.trees == 1 and table.target is None:
+        return g.Gather(g.constant(table.values), g.reshape(leaves, [x.dim(0)]), axis=0)  # type: ignore[no-any-return]
+    leaves = g.Transpose(leaves, perm=[1, 0])
+    if table.target is None:
+        return in_order(g, g.Gather(g.constant(table.values), leaves, axis=0), table.values.shape[1])
+    terms = g.Gather(g.constant(table.values[:, 0].copy()), leaves, axis=0)  # [trees, batch]
+    tree_target = table.target[np.searchsorted(table.leaf_tree, np.arange(table.trees))]
+    rounds, rest = divmod(table.trees, table.targets)
+    if rest or not np.array_equal(tree_target, np.tile(np.arange(table.targets), rounds)):
+        columns = []
+        for k in range(table.targets):  # trees of an output anywhere among the others
+            own = g.Gather(terms, np.flatnonzero(tree_target == k), axis=0)
+            columns.append(in_order(g, g.Unsqueeze(own, [2]), 1))
+        return g.Concat(*columns, axis=1)  # type: ignore[no-any-return]
+    batch: Size = x.dim(0)  # type: ignore[assignment]
+    by_target = g.Transpose(g.reshape(terms, [rounds, table.targets, batch]), perm=[0, 2, 1])
+    return in_order(g, by_target, table.targets)
+
+
+def in_order(g: GraphBuilder, terms: Value, width: int) -> Value:
+    """Sum over the first of three axes, term after term.
+
+    The order matters where votes tie. onnxruntime adds whole rows one after the other when it reduces the first axis,
+    but not where a row is a single number.
+    """
+    if width > 1:
+        return g.ReduceSum(terms, [0], keepdims=0)  # type: ignore[no-any-return]
+    sums = g.CumSum(terms, np.array(0, np.int64))
+    return g.Gather(sums, np.array(-1, np.int64), axis=0)  # type: ignore[no-any-return]
+
+
+# --- which form ----------------------------------------------------------------------------------------------------
+
+
+def _one_target_each(table: TreeTable) -> TreeTable | None:
+    """The same sum with one output for each leaf; None where leaves contribute to several."""
+    if table.target is not None:
+        return table
+    if table.values.shape[1] == 1:
+        return replace(table, target=np.zeros(table.leaves, np.int64))
+    if np.any(np.count_nonzero(table.values, axis=1) > 1):
+        return None
+    target = np.argmax(table.values != 0, axis=1)
+    return replace(table, target=target, values=np.take_along_axis(table.values, target[:, None], axis=1))
+
+
+def _whole(table: TreeTable) -> bool:
+    """Whether all values are whole numbers so small that float32 sums of them are exact in any order."""
+    values = table.values
+    return bool(np.all(values == np.rint(values)) and np.abs(values).max(initial=0) * table.trees < _EXACT_IN_FLOAT)
+
+
+def _ensemble(g: GraphBuilder, x: Value, table: TreeTable, *, wide_values: bool = False) -> Value:
+    """The operator: sums of one value per leaf, [batch, targets], double if `wide_values` else maybe float."""
+    if g.ml_opset >= 5:
+        table = with_split_roots(table)
+        wide = wide_values or not table.narrow
+        rows = _rounded(g, x, table)
+        return _tree_ensemble(g, g.Cast(rows, to=ir.DataType.DOUBLE) if wide else rows, table, wide)
+    table = without_members(table)
+    if table.narrow:
+        return _tree_regressor(g, _rounded(g, x, table), table, narrowed(table))
+    if x.dtype is ir.DataType.FLOAT:
+        return _tree_regressor(g, x, table, narrowed(table))
+    wide_rows = g.Cast(x, to=ir.DataType.DOUBLE)
+    if g.ml_opset >= 3:
+        return _tree_regressor(g, wide_rows, table, table.threshold)
+    rows, thresholds = ranked(g, wide_rows, table)
+    return _tree_regressor(g, rows, table, thresholds)
+
+
+def _rounded(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
+    return g.Cast(x, to=ir.DataType.FLOAT) if table.narrow else x  # type: ignore[no-any-return]
+
+
+def ranked(g: GraphBuilder, x: Value, table: TreeTable) -> tuple[Value, np.ndarray]:
+    """Rows and thresholds as ranks among the thresholds of their feature: float32 holds them, every answer stays.
+
+    Raises:
+        OpsetError: A split compares otherwise than by LEQ or GT.
+    """
+    if not np.isin(table.mode, (Mode.LEQ, Mode.GT)).all():
+        raise OpsetError("TreeEnsemble", detail="a category split on doubles", needs=16, target=g.opset)
+    uniques = [np.unique(table.threshold[table.feature == f]) for f in range(table.features)]
+    width = max(len(u) for u in uniques)
+    bounds = np.full((table.features, max(width, 1)), np.inf)
+    ranks = np.zeros(len(table.threshold), np.float32)
+    for f, unique in enumerate(uniques):
+        bounds[f, : len(unique)] = unique
+        own = table.feature == f
+        ranks[own] = np.searchsorted(unique, table.threshold[own])
+    above = g.Cast(g.Greater(g.Unsqueeze(x, [2]), bounds), to=ir.DataType.FLOAT)
+    rank = g.ReduceSum(above, [2], keepdims=0)
+    return g.Where(g.IsNaN(g.Cast(x, to=ir.DataType.FLOAT)), np.float32(np.nan), rank), ranks
+
+
+def without_members(table: TreeTable) -> TreeTable:
+    """The same trees with each category set written as a chain of EQ splits.
+
+    TreeEnsembleRegressor has no set membership.
+    """
+    at = np.flatnonzero(table.mode == Mode.MEMBER)
+    if not len(at):
+        return table
+    length = np.ones(len(table.feature), np.int64)
+    length[at] = [max(len(table.members[int(i)]), 1) for i in at]
+    first = np.concatenate([[0], np.cumsum(length)[:-1]])
+    old = np.repeat(np.arange(len(length)), length)
+
+    def moved(children: np.ndarray) -> np.ndarray:
+        return np.where(children < 0, children, first[np.maximum(children, 0)])
+
+    threshold, mode, no = table.threshold[old], table.mode[old], moved(table.no)[old]
+    for i in at.tolist():
+        start, count = int(first[i]), int(length[i])
+        members = table.members[i] if len(table.members[i]) else np.array([np.nan])
+        threshold[start : start + count] = members
+        mode[start : start + count] = Mode.EQ
+        no[start : start + count - 1] = np.arange(start + 1, start + count)
+    return replace(
+        table,
+        feature=table.feature[old],
+        threshold=threshold,
+        mode=mode,
+        yes=moved(table.yes)[old],
+        no=no,
+        missing_yes=table.missing_yes[old],
+        split_tree=table.split_tree[old],
+        roots=moved(table.roots),
+        members={},
+    )
+
+
+# --- the operators -------------------------------------------------------------------------------------------------
+
+
+def _ints(name: str, values: np.ndarray) -> ir.Attr:
+    return ir.AttrInt64s(name, values.tolist())
+
+
+def _result(
+    g: GraphBuilder, op: str, x: Value, attributes: list[ir.Attr], table: TreeTable, dtype: ir.DataType
+) -> Value:
+    # emitted as it stands: inference by the standard would serialise the whole forest
+    sizes = (x.dim(0), table.targets)
+    found = g.emit(ML_DOMAIN, op, [x], {a.name: a for a in attributes}, 1, [(tensor_type(dtype), sizes)])
+    return found[0]
+
+
+def _tree_ensemble(g: GraphBuilder, x: Value, table: TreeTable, wide: bool) -> Value:
+    """ai.onnx.ml 5: rows, thresholds and values are all float or all double."""
+    kind = np.float64 if wide else np.float32
+    thresholds = table.threshold if wide else narrowed(table)
+    assert table.target is not None
+    attributes = [
+        _ints("tree_roots", table.roots),
+        _ints("nodes_featureids", table.feature),
+        ir.AttrTensor("nodes_splits", ir.Tensor(thresholds)),
+        ir.AttrTensor("nodes_modes", ir.Tensor(table.mode)),
+        _ints("nodes_truenodeids", np.where(table.yes < 0, ~table.yes, table.yes)),
+        _ints("nodes_trueleafs", (table.yes < 0).astype(np.int64)),
+        _ints("nodes_falsenodeids", np.where(table.no < 0, ~table.no, table.no)),
+        _ints("nodes_falseleafs", (table.no < 0).astype(np.int64)),
+        _ints("leaf_targetids", table.target),
+        ir.AttrTensor("leaf_weights", ir.Tensor(table.values[:, 0].astype(kind))),
+        ir.AttrInt64("n_targets", table.targets),
+        ir.AttrInt64("aggregate_function", 1),
+        ir.AttrInt64("post_transform", 0),
+    ]
+    if table.missing_yes.any():
+        attributes.append(_ints("nodes_missing_value_tracks_true", table.missing_yes.astype(np.int64)))
+    if table.members:
+        sets = [np.append(table.members[i], np.nan) for i in sorted(table.members)]
+        attributes.append(ir.AttrTensor("membership_values", ir.Tensor(np.concatenate(sets).astype(kind))))
+    return _result(g, "TreeEnsemble", x, attributes, table, ir.DataType.DOUBLE if wide else ir.DataType.FLOAT)
+
+
+_MODE_NAMES = np.array(["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"], object)
+
+
+def _tree_regressor(g: GraphBuilder, x: Value, table: TreeTable, thresholds: np.ndarray) -> Value:
+    """ai.onnx.ml 1 to 4: splits and leaves of a tree share one numbering, splits first; the result is float."""
+    assert table.target is not None
+    trees = np.arange(table.trees)
+    first_split = np.searchsorted(table.split_tree, trees)
+    first_leaf = np.searchsorted(table.leaf_tree, trees)
+    splits = np.bincount(table.split_tree, minlength=table.trees)
+
+    def local(children: np.ndarray) -> np.ndarray:
+        leaf = ~children - first_leaf[table.split_tree] + splits[table.split_tree]
+        return np.where(children < 0, leaf, children - first_split[table.split_tree])
+
+    leaf_node = np.arange(table.leaves) - first_leaf[table.leaf_tree] + splits[table.leaf_tree]
+    order = np.argsort(np.concatenate([table.split_tree, table.leaf_tree]), kind="stable")
+    nothing = np.zeros(table.leaves, np.int64)
+
+    def both(at_splits: np.ndarray, at_leaves: np.ndarray) -> np.ndarray:
+        return np.concatenate([at_splits, at_leaves])[order]
+
+    node_tree = both(table.split_tree, table.leaf_tree)
+    values = both(thresholds, nothing.astype(thresholds.dtype))
+    attributes = [
+        _ints("nodes_treeids", node_tree),
+        _ints("nodes_nodeids", both(np.arange(len(table.feature)) - first_split[table.split_tree], leaf_node)),
+        _ints("nodes_featureids", both(table.feature, nothing)),
+        ir.AttrStrings("nodes_modes", both(_MODE_NAMES[table.mode], np.full(table.leaves, "LEAF", object)).tolist()),
+        _ints("nodes_truenodeids", both(local(table.yes), nothing)),
+        _ints("nodes_falsenodeids", both(local(table.no), nothing)),
+        _ints("nodes_missing_value_tracks_true", both(table.missing_yes.astype(np.int64), nothing)),
+        _ints("target_treeids", table.leaf_tree),
+        _ints("target_nodeids", leaf_node),
+        _ints("target_ids", table.target),
+        ir.AttrInt64("n_targets", table.targets),
+    ]
+    weights = table.values[:, 0]
+    if thresholds.dtype == np.float64:
+        attributes.append(ir.AttrTensor("nodes_values_as_tensor", ir.Tensor(values)))
+        attributes.append(ir.AttrTensor("target_weights_as_tensor", ir.Tensor(np.ascontiguousarray(weights))))
+    else:
+        attributes.append(ir.AttrFloat32s("nodes_values", values.tolist()))
+        attributes.append(ir.AttrFloat32s("target_weights", weights.tolist()))
+    return _result(g, "TreeEnsembleRegressor", x, attributes, table, ir.DataType.FLOAT)
