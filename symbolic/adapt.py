@@ -14,6 +14,7 @@ import onnx
 import onnx_ir as ir
 
 from . import opsets, schemas
+from .bodies import has_body
 from .dims import Sizes
 from .errors import OpsetError, TranslationError
 from .infer import Inferred
@@ -86,10 +87,10 @@ class Adapter:
             if name not in found.attributes:
                 self._no_attribute(found, name, g.location)
         results = run_symbolic(plan.row, g, args, attributes, outputs) if plan.row is not None else None
-        if results is None and plan.target is None:
+        if results is None and (plan.target is None or self._outgrown(found, plan.target, args, attributes)):
             results = self._replay_body(g, found, args, attributes, outputs)
         if results is not None:
-            if inferred is None and any(r is not None and r.sizes is None for r in results):
+            if inferred is None and any(_lacks_rank(r) for r in results):
                 inferred = self._inferred(g, found, args, attributes, outputs, authoring=True)
             return _tighten(results, inferred)
         assert plan.target is not None
@@ -127,6 +128,11 @@ class Adapter:
             return self._write_detour(g, target, args, attributes, outputs, casts)
         if inferred is None:
             inferred = self._inferred(g, target, args, attributes, outputs)
+        for i, (type_, _) in enumerate(inferred):
+            if type_ is None or isinstance(type_, ir.TensorType) or target.result(i).takes(type_):
+                continue
+            needs = schemas.first_version_with_result(op, i, type_, domain)
+            raise self._wrong_type(target, target.result(i).name, type_, needs, g.location)
         return _visible(g.emit(domain, op, args, attributes, outputs, inferred), outputs)
 
     def target_signature(self, op: str, domain: str, location: str) -> Signature:
@@ -144,6 +150,15 @@ class Adapter:
             target=self.version(domain),
             location=location,
         )
+
+    def _outgrown(
+        self, found: Signature, target: Signature, args: Sequence[Value | None], attributes: dict[str, Any]
+    ) -> bool:
+        """Whether the asked opset's version lacks what is used, while the authoring version has a function body."""
+        if target.since == found.since or not has_body(found):
+            return False
+        lacking = (n for n, v in attributes.items() if n not in target.attributes and v != found.default(n))
+        return len(args) > target.max_inputs or any(lacking) or detour(target, args) is None
 
     def _kept_attributes(
         self, found: Signature, target: Signature, attributes: dict[str, Any], location: str
@@ -197,26 +212,22 @@ class Adapter:
         """Raises the error that names the first operand whose dtype the asked opset doesn't take."""
         for i, value in enumerate(args):
             param = target.param(i)
-            if value is None or value.dtype is None or value.dtype in param.types:
+            if value is None or value.type is None or param.takes(value.type):
                 continue
-            if not isinstance(value.type, ir.TensorType):
-                if param.others:
-                    continue
-                newer = schemas.first_version_with_others(target.op, i, target.domain)
-                what = "a sequence" if isinstance(value.type, ir.SequenceType) else "an optional"
-            else:
-                newer = schemas.first_version_with_type(target.op, i, value.dtype, target.domain)
-                what = f"type {value.dtype.name}"
-            if newer is None:
-                raise TranslationError(f"{param.name} can't be of {what}", op=target.op, location=location)
-            raise OpsetError(
-                target.op,
-                detail=f"{param.name} of {what}",
-                needs=newer if newer > self.version(target.domain) else None,
-                target=self.version(target.domain),
-                location=location,
-            )
+            newer = schemas.first_version_with_type(target.op, i, value.type, target.domain)
+            raise self._wrong_type(target, param.name, value.type, newer, location)
         raise TranslationError("its operands don't fit", op=target.op, location=location)
+
+    def _wrong_type(
+        self, target: Signature, name: str, type_: ir.TypeProtocol, needs: int | None, location: str
+    ) -> OpsetError | TranslationError:
+        what = f"type {type_.dtype.name}" if isinstance(type_, ir.TensorType) else f"type {schemas.type_text(type_)}"
+        if needs is None:
+            return TranslationError(f"{name} can't be of {what}", op=target.op, location=location)
+        version = self.version(target.domain)
+        detail = f"{name} of {what}"
+        newer = needs if needs > version else None
+        return OpsetError(target.op, detail=detail, needs=newer, target=version, location=location)
 
     def _inferred(
         self,
@@ -286,6 +297,10 @@ def run_symbolic(
     if results is NotImplemented:
         return None
     return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def _lacks_rank(value: Value | None) -> bool:
+    return value is not None and value.sizes is None and isinstance(value.type, ir.TensorType)
 
 
 def _visible(results: Sequence[Value | None], outputs: Wanted) -> Sequence[Value | None]:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from .builder import Wanted
 
 
+def has_body(found: Signature) -> bool:
+    """Whether the standard defines the operator by a function."""
+    schema = found.schema
+    return schema.has_function or schema.has_context_dependent_function
+
+
 def function_body(
     found: Signature, args: Sequence[Value | None], attributes: dict[str, Any], outputs: Wanted
 ) -> onnx.FunctionProto | None:

@@ -99,7 +99,11 @@ class GraphBuilder(SizeArithmetic):
         """Declares a graph output; a value that can't be one itself (an input, a constant ...) gets an Identity."""
         taken = any(value is o for o in self.outputs) or value.producer() is None or value.builder is not self
         if taken:
-            value = self.emit("", "Identity", [value], {}, 1, [(value.type, value.sizes)])[0]
+            copy = signature("Identity", opsets.AUTHORING_OPSET)
+            assert copy is not None
+            found = self._adapter.write(self, copy, [value], {}, 1, [(value.type, value.sizes)])[0]
+            assert found is not None
+            value = found
         if name is not None:
             value.name = name
         self.outputs.append(value)
@@ -285,6 +289,8 @@ class GraphBuilder(SizeArithmetic):
         return results
 
     def _operands(self, found: Signature, inputs: Sequence[Operand | None]) -> list[Value | None]:
+        while inputs and inputs[-1] is None:
+            inputs = inputs[:-1]
         if len(inputs) > found.max_inputs:
             raise ValueError(f"{len(inputs)} operands, at most {found.max_inputs} are taken")
         args: list[Value | None] = []

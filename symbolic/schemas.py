@@ -18,6 +18,7 @@ _ELEMENT = {
     "double": ir.DataType.DOUBLE,
     **{d.name.lower(): d for d in ir.DataType if d.name not in ("FLOAT", "DOUBLE", "UNDEFINED")},
 }
+_TEXT = {dtype: name for name, dtype in _ELEMENT.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Param:
         optional: It may be left out.
         variadic: It stands for any number of operands.
         types: Allowed tensor element types.
-        others: It also takes sequences, optionals or maps.
+        others: Types other than tensors that it takes: ``seq(tensor(float))`` ...
     """
 
     name: str
@@ -39,7 +40,13 @@ class Param:
     variadic: bool
     homogeneous: bool
     types: frozenset[ir.DataType]
-    others: bool
+    others: frozenset[str]
+
+    def takes(self, type_: ir.TypeProtocol) -> bool:
+        """Whether a value of this type fits."""
+        if isinstance(type_, (ir.SequenceType, ir.OptionalType)):
+            return type_text(type_) in self.others
+        return type_.dtype in self.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +68,29 @@ class Signature:
         """The formal input at a position; the last one if it is variadic and the position lies beyond."""
         return self.inputs[index] if index < len(self.inputs) else self.inputs[-1]
 
+    def result(self, index: int) -> Param:
+        """The formal output at a position; the last one if it is variadic and the position lies beyond."""
+        return self.outputs[index] if index < len(self.outputs) else self.outputs[-1]
+
     def default(self, name: str) -> Any:
         """Default of an attribute as a Python value, or None."""
         proto = self.attributes[name].default_value
         return None if proto.type == 0 else onnx.helper.get_attribute_value(proto)
 
 
-def _types(texts: tuple[str, ...]) -> tuple[frozenset[ir.DataType], bool]:
+def type_text(type_: ir.TypeProtocol) -> str:
+    """A type as the standard writes it."""
+    if isinstance(type_, ir.SequenceType):
+        return f"seq({type_text(type_.elem_type)})"
+    if isinstance(type_, ir.OptionalType):
+        return f"optional({type_text(type_.elem_type)})"
+    return f"tensor({_TEXT.get(type_.dtype, '?')})"
+
+
+def _types(texts: tuple[str, ...]) -> tuple[frozenset[ir.DataType], frozenset[str]]:
     tensors = [t[7:-1] for t in texts if t.startswith("tensor(")]
-    return frozenset(_ELEMENT[t] for t in tensors if t in _ELEMENT), len(tensors) < len(texts)
+    others = frozenset(t for t in texts if not t.startswith("tensor("))
+    return frozenset(_ELEMENT[t] for t in tensors if t in _ELEMENT), others
 
 
 def _param(formal: onnx.defs.OpSchema.FormalParameter, constraints: Mapping[str, tuple[str, ...]]) -> Param:
@@ -141,20 +162,20 @@ def first_version_with_input(op: str, index: int, domain: str = "") -> int | Non
     return next((v for v in versions(op, domain) if _at(op, v, domain).max_inputs > index), None)
 
 
-def first_version_with_type(op: str, index: int, dtype: ir.DataType, domain: str = "") -> int | None:
-    """First opset whose version of the operator takes this dtype at an input position."""
+def first_version_with_type(op: str, index: int, type_: ir.TypeProtocol, domain: str = "") -> int | None:
+    """First opset whose version of the operator takes a value of this type at an input position."""
     for version in versions(op, domain):
         found = _at(op, version, domain)
-        if index < found.max_inputs and dtype in found.param(index).types:
+        if index < found.max_inputs and found.param(index).takes(type_):
             return version
     return None
 
 
-def first_version_with_others(op: str, index: int, domain: str = "") -> int | None:
-    """First opset whose version of the operator takes sequences, optionals or maps at an input position."""
+def first_version_with_result(op: str, index: int, type_: ir.TypeProtocol, domain: str = "") -> int | None:
+    """First opset whose version of the operator gives a value of this type at an output position."""
     for version in versions(op, domain):
         found = _at(op, version, domain)
-        if index < found.max_inputs and found.param(index).others:
+        if found.outputs and found.result(index).takes(type_):
             return version
     return None
 

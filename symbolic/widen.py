@@ -60,7 +60,7 @@ CLOSED = frozenset({"Div", "Mod", "Range"})
 #: 16-bit floats don't go through float here: their rounding is the point, or there is no arithmetic.
 EXACT = frozenset(
     {"Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "RandomNormalLike",
-     "RandomUniformLike", "Bernoulli", "EyeLike", "If", "Loop", "Scan", "QLinearMatMul", "QLinearConv", "StringConcat"}
+     "RandomUniformLike", "Bernoulli", "EyeLike", "If", "Loop", "Scan", "StringConcat"}
 )  # fmt: skip
 
 
@@ -90,16 +90,14 @@ def detour(target: Signature, args: Sequence[Value | None]) -> dict[str, tuple[i
     """
     found: dict[str, tuple[ir.DataType, ir.DataType]] = {}
     for i, value in enumerate(args):
-        dtype = None if value is None else value.dtype
-        param = target.param(i)
-        if dtype is None or dtype in param.types or param.variable in found:
+        if value is None or value.type is None:
             continue
-        if not isinstance(value.type, ir.TensorType):  # type: ignore[union-attr]
-            if param.others:
-                continue
-            return None
-        wide = holder(target.op, dtype, param.types)
-        if wide is None or target.domain:
+        param = target.param(i)
+        if param.takes(value.type) or param.variable in found:
+            continue
+        dtype = value.dtype if isinstance(value.type, ir.TensorType) else None
+        wide = None if dtype is None or target.domain else holder(target.op, dtype, param.types)
+        if dtype is None or wide is None:
             return None
         found[param.variable] = (dtype, wide)
     return found

@@ -133,3 +133,10 @@ def bitwise_not(g: GraphBuilder, X: Value) -> Any:
     """(X) -> ~X = -1 - X, cut to the type's bits"""
     wide = g.Cast(X, to=ir.DataType.INT64)
     return g.Cast(g.Sub(-1, wide), to=X.element)
+
+
+@symbolic("onnx", "Range")
+def range_(g: GraphBuilder, start: Value, limit: Value, delta: Value) -> Any:
+    """(start, limit, delta) -> range; vectors of one element are taken as scalars"""
+    scalars = [g.Squeeze(v) if v.sizes == (1,) else v for v in (start, limit, delta)]
+    return g.raw("Range", *scalars)

@@ -113,3 +113,9 @@ def batch_normalization(
     parameters = [_cast(g, p, wide) for p in (scale, B, *batch)]
     y = _cast(g, g.raw("BatchNormalization", _cast(g, X, wide), *parameters, epsilon=epsilon), X.element)
     return [y, *running][: count_of(outputs)]
+
+
+@symbolic("onnx", "MeanVarianceNormalization")
+def mean_variance_normalization(g: GraphBuilder, X: Value, axes: list[int] | None = None) -> Any:
+    """(X, axes) -> X normalised over axes; they are written out, as the standard's inference stumbles without"""
+    return g.raw("MeanVarianceNormalization", X, axes=axes or [0, 2, 3])

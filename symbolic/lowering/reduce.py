@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..registry import symbolic
-from .common import known_ints, refuse
+from .axes import reduce_flagged
+from .common import known_ints, known_rank, refuse
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Reductions that give their operand back where there is nothing to reduce.
 _NEUTRAL = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceLogSumExp"}
+#: Reductions that can't be done axis by axis: what comes first, the reduction, what comes last.
+_PARTS = {"ReduceSumSquare": (True, "ReduceSum", None), "ReduceLogSum": (False, "ReduceSum", "Log")}
 
 
 def _with_axes_attribute(op: str, needs: int) -> Callable[..., Any]:
@@ -21,7 +24,9 @@ def _with_axes_attribute(op: str, needs: int) -> Callable[..., Any]:
         g: GraphBuilder, data: Value, axes: Value | None = None, keepdims: int = 1, noop_with_empty_axes: int = 0
     ) -> Any:
         """(data, axes?, keepdims, noop_with_empty_axes) -> reduced"""
-        listed = None if axes is None else known_ints(g, axes, op, "axes", needs)
+        if axes is not None and not axes.is_constant and axes.sizes != (0,):
+            return _at_run_time(g, op, needs, data, axes, keepdims, noop_with_empty_axes)
+        listed = None if axes is None or axes.sizes == (0,) else known_ints(g, axes, op, "axes", needs)
         if not listed and noop_with_empty_axes:
             if op not in _NEUTRAL:
                 refuse(g, op, "attribute noop_with_empty_axes", needs)
@@ -29,6 +34,19 @@ def _with_axes_attribute(op: str, needs: int) -> Callable[..., Any]:
         return g.raw(op, data, axes=listed or None, keepdims=keepdims)
 
     return reduction
+
+
+def _at_run_time(g: GraphBuilder, op: str, needs: int, data: Value, axes: Value, keepdims: int, noop: int) -> Any:
+    known_rank(g, data, op, needs)
+    if noop and op not in _NEUTRAL:
+        refuse(g, op, "attribute noop_with_empty_axes", needs)
+    squared, reduction, last = _PARTS.get(op, (False, op, None))
+    if squared:
+        data = g.Mul(data, data)
+    result = reduce_flagged(
+        g, data, axes, lambda inner, x, axis: inner.call(reduction, x, [axis]), keepdims=keepdims, noop=noop
+    )
+    return result if last is None else g.call(last, result)
 
 
 for _op in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare"):

@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from ..dims import Dim
 from ..registry import symbolic
+from .axes import squeeze_flagged, unsqueeze_flagged
 from .common import count_of, known_ints, known_rank, refuse
 
 if TYPE_CHECKING:
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 @symbolic("onnx", "Squeeze", until=12)
 def squeeze(g: GraphBuilder, data: Value, axes: Value | None = None) -> Any:
     """(data, axes?) -> squeezed; axes are an attribute below opset 13"""
+    if axes is not None and not axes.is_constant and data.sizes is not None:
+        return squeeze_flagged(g, data, axes)
     return g.raw("Squeeze", data, axes=None if axes is None else known_ints(g, axes, "Squeeze", "axes", 13))
 
 
 @symbolic("onnx", "Unsqueeze", until=12)
 def unsqueeze(g: GraphBuilder, data: Value, axes: Value) -> Any:
     """(data, axes) -> expanded; axes are an attribute below opset 13"""
+    if not axes.is_constant and data.sizes is not None:
+        return unsqueeze_flagged(g, data, axes)
     return g.raw("Unsqueeze", data, axes=known_ints(g, axes, "Unsqueeze", "axes", 13))
 
 
@@ -90,9 +95,13 @@ def reshape(g: GraphBuilder, data: Value, shape: Value, allowzero: int = 0) -> A
     if not allowzero:
         return g.raw("Reshape", data, shape)
     dims = shape.dims
-    if dims is None or any(d is None for d in dims):
-        refuse(g, "Reshape", "attribute allowzero with sizes computed at run time", 14)
-    if 0 not in dims:
+    if dims is None or None in dims:
+        # a size of zero makes the result empty: then there is nothing to reshape
+        empties, others = g.subgraph("empty"), g.subgraph("reshaped")
+        empties.output(empty(empties, shape, data.element))
+        others.output(others.raw("Reshape", data, shape))
+        return g.If(g.Equal(g.ReduceProd(shape, keepdims=0), 0), then_branch=empties, else_branch=others)
+    if 0 not in dims:  # dims are taken to be positive
         return g.raw("Reshape", data, shape)
     if data.sizes is not None and all(data.sizes[i : i + 1] == (0,) for i, d in enumerate(dims) if d == 0):
         return g.raw("Reshape", data, shape)  # it copies zeros
