@@ -1,0 +1,1 @@
+"""Lowerings shared by the neural-network frameworks: layouts, convolution, pooling, recurrent layers, attention."""
