@@ -45,7 +45,7 @@ def _raw(g: GraphBuilder, x: Features, est: Any) -> Value:
     start = _constant_init(est)
     if start is not None:
         return sum_trees(g, matrix(g, x), with_constant(table, start))
-    return g.Add(_init_link(g, x, est), sum_trees(g, matrix(g, x), table))  # type: ignore[no-any-return]
+    return g.Add(_init_link(g, x, est), sum_trees(g, matrix(g, x), table))
 
 
 def _init_link(g: GraphBuilder, x: Features, est: Any) -> Value:
@@ -56,7 +56,7 @@ def _init_link(g: GraphBuilder, x: Features, est: Any) -> Value:
         start = regress(g, est.init_, rows, "init")
         if link != "IdentityLink":
             raise unsupported(g, est, f"init={type(est.init_).__name__} with {link}")
-        return g.Unsqueeze(g.Cast(start, to=ir.DataType.DOUBLE), [1])  # type: ignore[no-any-return]
+        return g.Unsqueeze(g.Cast(start, to=ir.DataType.DOUBLE), [1])
     proba = classify(g, est.init_, rows, "init").probabilities
     if proba is None or link not in ("LogitLink", "HalfLogitLink", "MultinomialLogit"):
         raise unsupported(g, est, f"init={type(est.init_).__name__} with {link}")
@@ -64,10 +64,10 @@ def _init_link(g: GraphBuilder, x: Features, est: Any) -> Value:
     p = g.Clip(g.Cast(proba, to=ir.DataType.DOUBLE), np.float64(eps), np.float64(1 - eps))
     if link == "MultinomialLogit":
         log = g.Log(p)
-        return g.Sub(log, g.ReduceMean(log, [1], keepdims=1))  # type: ignore[no-any-return]
+        return g.Sub(log, g.ReduceMean(log, [1], keepdims=1))
     p = g.Slice(p, [1], [2], [1])
     odds = g.Log(g.Div(p, g.Sub(np.float64(1), p)))
-    return g.Mul(odds, np.float64(0.5)) if link == "HalfLogitLink" else odds  # type: ignore[no-any-return]
+    return g.Mul(odds, np.float64(0.5)) if link == "HalfLogitLink" else odds
 
 
 @symbolic(DIALECT, _GRADIENT[0])
@@ -89,7 +89,7 @@ def gradient_boosting_classifier(g: GraphBuilder, x: Features, est: Any) -> Clas
 def gradient_boosting_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
     """GradientBoostingRegressor.predict(X): init_ + sum of learning_rate * value of each tree"""
     read(g, est, "loss", "init", "learning_rate")
-    return g.Squeeze(_raw(g, x, est), [1])  # type: ignore[no-any-return]
+    return g.Squeeze(_raw(g, x, est), [1])
 
 
 # --- histogram gradient boosting -----------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def histogram_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
     raw = g.Squeeze(_histogram_raw(g, x, est), [1])
     link = type(est._loss.link).__name__
     if link == "IdentityLink":
-        return raw  # type: ignore[no-any-return]
+        return raw
     if link == "LogLink":
-        return g.Exp(raw)  # type: ignore[no-any-return]
+        return g.Exp(raw)
     raise unsupported(g, est, f"loss={est.loss!r}, whose link is {link}")

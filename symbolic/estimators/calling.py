@@ -69,14 +69,25 @@ class Clustered:
 Result = Features | Classified | Clustered
 
 #: Parameters that shape the fit (or its speed) only, in every estimator that has them.
-TRAINING = frozenset(
-    ["alpha", "algorithm", "batch_size", "beta_1", "beta_2", "bootstrap", "C", "ccp_alpha", "class_weight", "copy", "copy_X", "criterion", "cv", "dual", "early_stopping", "epsilon", "eta0", "fit_intercept", "init_size", "intercept_scaling", "iterated_power", "l1_ratio", "l1_ratios", "l2_regularization", "learning_rate_init", "max_bins", "max_depth", "max_features", "max_fun", "max_iter", "max_leaf_nodes", "max_samples", "min_impurity_decrease", "min_samples_leaf", "min_samples_split", "min_weight_fraction_leaf", "momentum", "monotonic_cst", "n_init", "n_iter", "n_iter_no_change", "n_jobs", "n_oversamples", "nesterovs_momentum", "oob_score", "penalty", "positive", "power_iteration_normalizer", "power_t", "precompute", "random_state", "reassignment_ratio", "scoring", "selection", "shuffle", "solver", "splitter", "subsample", "svd_solver", "tol", "validation_fraction", "var_smoothing", "verbose", "warm_start", "average", "interaction_cst", "priors", "quantile", "n_estimators", "store_cv_results", "alphas", "gcv_mode", "refit", "n_alphas", "eps"]
-)
+TRAINING = frozenset({
+    "algorithm", "alpha", "alphas", "average", "batch_size", "beta_1", "beta_2", "bootstrap", "C", "ccp_alpha",
+    "class_weight", "copy", "copy_X", "criterion", "cv", "dual", "early_stopping", "eps", "epsilon", "eta0",
+    "fit_intercept", "gcv_mode", "init_size", "interaction_cst", "intercept_scaling", "iterated_power", "l1_ratio",
+    "l1_ratios", "l2_regularization", "learning_rate_init", "max_bins", "max_depth", "max_features", "max_fun",
+    "max_iter", "max_leaf_nodes", "max_samples", "min_impurity_decrease", "min_samples_leaf", "min_samples_split",
+    "min_weight_fraction_leaf", "momentum", "monotonic_cst", "n_alphas", "n_estimators", "n_init", "n_iter",
+    "n_iter_no_change", "n_jobs", "n_oversamples", "nesterovs_momentum", "oob_score", "penalty", "positive",
+    "power_iteration_normalizer", "power_t", "precompute", "priors", "quantile", "random_state", "reassignment_ratio",
+    "refit", "scoring", "selection", "shuffle", "solver", "splitter", "store_cv_results", "subsample", "svd_solver",
+    "tol", "validation_fraction", "var_smoothing", "verbose", "warm_start",
+})  # fmt: skip
 
 #: Methods through which an estimator predicts: a subclass that brings its own is another estimator.
-INFERENCE = frozenset(
-    ["transform", "predict", "predict_proba", "decision_function", "_predict_proba_lr", "_raw_predict", "_decision_function", "_raw_predict_init", "_transform", "_predict", "_forward_pass_fast", "_joint_log_likelihood"]
-)
+INFERENCE = frozenset({
+    "transform", "predict", "predict_proba", "decision_function", "_predict_proba_lr", "_raw_predict",
+    "_decision_function", "_raw_predict_init", "_transform", "_predict", "_forward_pass_fast",
+    "_joint_log_likelihood",
+})  # fmt: skip
 
 
 def names_of(cls: type) -> list[str]:
@@ -135,7 +146,7 @@ def call(g: GraphBuilder, est: Any, x: Features, name: str) -> Result:
         found = find(est, g.opset)
         if found is None:
             raise unsupported(g, est, "it has no symbolic function")
-        return found.function(g, x, est)  # type: ignore[no-any-return]
+        return found.function(g, x, est)
 
 
 def transform(g: GraphBuilder, est: Any, x: Features, name: str) -> Features:

@@ -90,7 +90,7 @@ def _weighted(g: GraphBuilder, part: Features, weight: float | None) -> Features
         return part
     value = as_float(g, matrix(g, part))
     scaled = g.Mul(value, np.array(weight, value.element.numpy()))
-    return Sparse(scaled) if isinstance(part, Sparse) else scaled  # type: ignore[no-any-return]
+    return Sparse(scaled) if isinstance(part, Sparse) else scaled
 
 
 @children(_UNION)

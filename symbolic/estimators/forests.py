@@ -76,4 +76,4 @@ def tree_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
     """RandomForestRegressor.predict(X): mean over the trees of the value in the leaf of a row"""
     read(g, est)
     mean = _votes(g, x, est, _trees(est))
-    return mean if est.n_outputs_ > 1 else g.Squeeze(mean, [1])  # type: ignore[no-any-return]
+    return mean if est.n_outputs_ > 1 else g.Squeeze(mean, [1])

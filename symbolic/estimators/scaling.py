@@ -69,7 +69,7 @@ def min_max_scaler(g: GraphBuilder, x: Features, est: Any) -> Features:
 
 def _clipped(g: GraphBuilder, rows: Value, low: float, high: float) -> Value:
     kind = rows.element.numpy().type
-    return g.Clip(rows, kind(low), kind(high))  # type: ignore[no-any-return]
+    return g.Clip(rows, kind(low), kind(high))
 
 
 @symbolic(DIALECT, _MODULE + "MaxAbsScaler")

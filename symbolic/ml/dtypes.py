@@ -13,7 +13,7 @@ FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 
 def cast(g: GraphBuilder, x: Value, dtype: ir.DataType) -> Value:
     """The value in a dtype; itself where it has it already."""
-    return x if x.dtype is dtype else g.Cast(x, to=dtype)  # type: ignore[no-any-return]
+    return x if x.dtype is dtype else g.Cast(x, to=dtype)
 
 
 def double(g: GraphBuilder, x: Value) -> Value:
@@ -50,4 +50,4 @@ def concat(g: GraphBuilder, parts: list[Value]) -> Value:
     if len(parts) == 1:
         return parts[0]
     wanted = common(*(p.element for p in parts))
-    return g.Concat(*(cast(g, p, wanted) for p in parts), axis=1)  # type: ignore[no-any-return]
+    return g.Concat(*(cast(g, p, wanted) for p in parts), axis=1)

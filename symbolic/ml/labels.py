@@ -32,19 +32,19 @@ def class_array(classes: np.ndarray) -> np.ndarray:
 
 def pick(g: GraphBuilder, classes: np.ndarray, index: Value) -> Value:
     """The labels at class indices."""
-    return g.Gather(g.constant(class_array(classes)), index, axis=0)  # type: ignore[no-any-return]
+    return g.Gather(g.constant(class_array(classes)), index, axis=0)
 
 
 def first_greatest(g: GraphBuilder, scores: Value) -> Value:
     """``argmax(scores, axis=1)``: the first of the greatest, in double."""
-    return g.ArgMax(double(g, scores), axis=1, keepdims=0)  # type: ignore[no-any-return]
+    return g.ArgMax(double(g, scores), axis=1, keepdims=0)
 
 
 def above(g: GraphBuilder, scores: Value, limit: float = 0.0, *, reached: bool = False) -> Value:
     """Class index 1 where a binary score [batch] lies above the limit (or reaches it), else 0."""
     bound = np.array(limit, scores.element.numpy())
     positive = g.GreaterOrEqual(scores, bound) if reached else g.Greater(scores, bound)
-    return g.Cast(positive, to=ir.DataType.INT64)  # type: ignore[no-any-return]
+    return g.Cast(positive, to=ir.DataType.INT64)
 
 
 def sigmoid(g: GraphBuilder, scores: Value) -> Value:
@@ -61,7 +61,7 @@ def two_columns(g: GraphBuilder, positive: Value) -> Value:
     """``[1 - p, p]`` for the probability of the second class, [batch]."""
     one = np.array(1, positive.element.numpy())
     p = g.Unsqueeze(positive, [1])
-    return g.Concat(g.Sub(one, p), p, axis=1)  # type: ignore[no-any-return]
+    return g.Concat(g.Sub(one, p), p, axis=1)
 
 
 def shares(g: GraphBuilder, positive: Value) -> Value:
@@ -72,4 +72,4 @@ def shares(g: GraphBuilder, positive: Value) -> Value:
     width = positive.sizes[1] if positive.sizes else None
     assert isinstance(width, int)
     ones = g.Where(empty, np.ones((), kind), positive)
-    return g.Div(ones, g.Where(empty, np.array(width, kind), total))  # type: ignore[no-any-return]
+    return g.Div(ones, g.Where(empty, np.array(width, kind), total))

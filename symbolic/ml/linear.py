@@ -31,6 +31,6 @@ def affine(g: GraphBuilder, x: Value, coefficients: np.ndarray, intercept: np.nd
     if bias.dtype.kind != "f":
         bias = bias.astype(dtype.numpy())
     if not bias.any():
-        return product  # type: ignore[no-any-return]
+        return product
     wider = common(dtype, ir.DataType.from_numpy(bias.dtype)) if bias.ndim else dtype
-    return g.Add(cast(g, product, wider), g.constant(bias, wider))  # type: ignore[no-any-return]
+    return g.Add(cast(g, product, wider), g.constant(bias, wider))

@@ -35,14 +35,18 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     """
     single = _one_target_each(table)
     if single is not None and _whole(single):
-        return g.Cast(_ensemble(g, x, single), to=ir.DataType.DOUBLE)  # type: ignore[no-any-return]
+        if _one_of_two(table):  # the second column tells the first
+            second = replace(table, values=table.values[:, 1:], target=np.zeros(table.leaves, np.int64), targets=1)
+            count = g.Cast(_ensemble(g, x, second), to=ir.DataType.DOUBLE)
+            return g.Concat(g.Sub(np.float64(table.trees), count), count, axis=1)
+        return g.Cast(_ensemble(g, x, single), to=ir.DataType.DOUBLE)
     if single is not None and single.target is not None and g.ml_opset >= 5 and table.values.shape[1] == 1:
         return _ensemble(g, x, single, wide_values=True)
     return _sum_gathered(g, x, table)
 
 
 def leaf_numbers(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
-    """The leaf that each row reaches in each tree, numbered through all trees: int64[batch, trees]."""
+    """The leaf that each row reaches in each tree, numbered through all trees: int32[trees, batch]."""
     first = np.searchsorted(table.leaf_tree, np.arange(table.trees))
     small = table.leaves <= _EXACT_IN_FLOAT
     number = np.arange(table.leaves) - (0 if small else first[table.leaf_tree])
@@ -51,15 +55,15 @@ def leaf_numbers(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     numbered = replace(
         table, values=number.astype(np.float64).reshape(-1, 1), target=table.leaf_tree, targets=table.trees
     )
-    found = g.Cast(_ensemble(g, x, numbered), to=ir.DataType.INT64)
-    return found if small else found + first  # type: ignore[no-any-return]
+    by_tree = g.Transpose(_ensemble(g, x, numbered), perm=[1, 0])
+    found = g.Cast(by_tree, to=ir.DataType.INT32)
+    return found if small else found + first.astype(np.int32).reshape(-1, 1)
 
 
 def _sum_gathered(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     leaves = leaf_numbers(g, x, table)
     if table.trees == 1 and table.target is None:
-        return g.Gather(g.constant(table.values), g.reshape(leaves, [x.dim(0)]), axis=0)  # type: ignore[no-any-return]
-    leaves = g.Transpose(leaves, perm=[1, 0])
+        return g.Gather(g.constant(table.values), g.reshape(leaves, [x.dim(0)]), axis=0)
     if table.target is None:
         return in_order(g, g.Gather(g.constant(table.values), leaves, axis=0), table.values.shape[1])
     terms = g.Gather(g.constant(table.values[:, 0].copy()), leaves, axis=0)  # [trees, batch]
@@ -70,7 +74,7 @@ def _sum_gathered(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
         for k in range(table.targets):  # trees of an output anywhere among the others
             own = g.Gather(terms, np.flatnonzero(tree_target == k), axis=0)
             columns.append(in_order(g, g.Unsqueeze(own, [2]), 1))
-        return g.Concat(*columns, axis=1)  # type: ignore[no-any-return]
+        return g.Concat(*columns, axis=1)
     batch: Size = x.dim(0)  # type: ignore[assignment]
     by_target = g.Transpose(g.reshape(terms, [rounds, table.targets, batch]), perm=[0, 2, 1])
     return in_order(g, by_target, table.targets)
@@ -83,9 +87,14 @@ def in_order(g: GraphBuilder, terms: Value, width: int) -> Value:
     but not where a row is a single number.
     """
     if width > 1:
-        return g.ReduceSum(terms, [0], keepdims=0)  # type: ignore[no-any-return]
+        return g.ReduceSum(terms, [0], keepdims=0)
     sums = g.CumSum(terms, np.array(0, np.int64))
-    return g.Gather(sums, np.array(-1, np.int64), axis=0)  # type: ignore[no-any-return]
+    return g.Gather(sums, np.array(-1, np.int64), axis=0)
+
+
+def _one_of_two(table: TreeTable) -> bool:
+    """Whether every leaf votes for one of two outputs."""
+    return table.target is None and table.values.shape[1] == 2 and bool(np.all(table.values.sum(axis=1) == 1))
 
 
 # --- which form ----------------------------------------------------------------------------------------------------
@@ -129,7 +138,7 @@ def _ensemble(g: GraphBuilder, x: Value, table: TreeTable, *, wide_values: bool 
 
 
 def _rounded(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
-    return g.Cast(x, to=ir.DataType.FLOAT) if table.narrow else x  # type: ignore[no-any-return]
+    return g.Cast(x, to=ir.DataType.FLOAT) if table.narrow else x
 
 
 def ranked(g: GraphBuilder, x: Value, table: TreeTable) -> tuple[Value, np.ndarray]:
@@ -194,7 +203,10 @@ def without_members(table: TreeTable) -> TreeTable:
 
 
 def _ints(name: str, values: np.ndarray) -> ir.Attr:
-    return ir.AttrInt64s(name, values.tolist())
+    # the constructor would convert each number again, which takes longer than all else here
+    found = ir.Attr(name, ir.AttributeType.INTS, ())
+    found._value = tuple(values.tolist())
+    return found
 
 
 def _result(
