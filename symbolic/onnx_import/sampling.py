@@ -89,6 +89,8 @@ def grid_sample(g: GraphBuilder, X: Value, grid: Value, mode: str = "bilinear", 
 @symbolic("onnx_import", "RoiAlign", until=15)
 def roi_align(g: GraphBuilder, X: Value, rois: Value, batch_indices: Value, **attributes: Any) -> Value:
     """RoiAlign-10(X, rois, batch_indices) {...}: without the half pixel that 16 made the default."""
+    if g.opset < 16:
+        return g.raw("RoiAlign", X, rois, batch_indices, **attributes)  # type: ignore[no-any-return]
     return g.RoiAlign(  # type: ignore[no-any-return]
         X, rois, batch_indices, coordinate_transformation_mode="output_half_pixel", **attributes
     )
