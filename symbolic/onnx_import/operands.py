@@ -88,8 +88,6 @@ def dft(
     g: GraphBuilder, input: Value, dft_length: Value | None = None, axis: int = 1, inverse: int = 0, onesided: int = 0
 ) -> Value:
     """DFT-17(input, dft_length) {axis, inverse, onesided}."""
-    if g.opset < 20:
-        return g.raw("DFT", input, dft_length, axis=axis, inverse=inverse, onesided=onesided)  # type: ignore[no-any-return]
     return g.DFT(input, dft_length, axis, inverse=inverse, onesided=onesided)  # type: ignore[no-any-return]
 
 
