@@ -67,7 +67,7 @@ WRONG = [
     ("plugin", ["convert", "net.pt2", "--plugin", "no_plugin"], 2, "there is no plugin module no_plugin"),
     ("missing npz", ["convert", "net.pt2", "--inputs", "none.npz"], 2, "there is no file none.npz"),
     ("broken npz", ["convert", "net.pt2", "--inputs", "broken.npz"], 2, "broken.npz is no .npz file"),
-    ("npz names", ["convert", "my_models:net", "--inputs", "wrong_name.npz"], 2, "z"),
+    ("npz names", ["convert", "my_models:net", "--inputs", "wrong_name.npz"], 2, "the inputs don't fit"),
     (
         "npz against spec",
         ["convert", "my_models:net", "--inputs", "wrong_name.npz", "--input", SPEC],
