@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -19,6 +20,7 @@ from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_dom
 from ..symbolic.schemas import signature
 from ..symbolic.spec import DTYPES, TensorSpec, parse_spec
 from ..symbolic.value import Value
+from ..validation.inputs import make_inputs
 from ..validation.models import LoadedModel, load_model
 from .base import Arrays, Frontend, Options, Source, renamed, type_names
 from .sparse import without_sparse
@@ -26,6 +28,8 @@ from .sparse import without_sparse
 if TYPE_CHECKING:
     from ..validation.providers.ort import Session
 
+#: Sizes to try for open axes that aren't the first one.
+_TRIALS = (32, 64, 160, 320, 576)
 #: Oldest and newest opset that models may be written at.
 OLDEST, NEWEST = 7, 28
 
@@ -105,6 +109,37 @@ class OnnxSource(Source):
             return session.run(feed)
         except ProviderError as error:
             raise CaptureError(f"the source model does not run: {error}") from error
+
+    def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Sizes that the source runs at, as far as trials tell: windows, strides and fixed states rule some out."""
+        first = super().choose_sizes(0, base)
+        if not first or (which == 0 and base and set(first) <= set(base)):
+            return first
+        start = 0 if which == 0 else max(first.values())
+        small = super().choose_sizes(which, base)
+        pictures = any(isinstance(size, str) for s in self.specs if len(s.shape) > 3 for size in s.shape[2:])
+        trials = itertools.chain(
+            [] if pictures else [small],
+            (self._spread(first, start + least, 1 if which == 0 else 2) for least in _TRIALS),
+            (self._spread(first, start + least, None) for least in _TRIALS),
+            ({**dict.fromkeys(first, 1), name: start + least} for name in first for least in _TRIALS),
+            [small],
+        )
+        return next((sizes for sizes in trials if sizes != base and self._runs(sizes)), first)
+
+    def _spread(self, first: Mapping[str, int], least: int, times: int | None) -> dict[str, int]:
+        """Other sizes: first axes (batches) are `times` as big (None: one), all others start at `least`, 32 apart."""
+        batches = {s.shape[0] for s in self.specs if s.shape}
+        others = [name for name in first if name not in batches]
+        grown = {name: times * size if times else 1 for name, size in first.items() if name in batches}
+        return grown | {name: least + 32 * i for i, name in enumerate(others)}
+
+    def _runs(self, sizes: Mapping[str, int]) -> bool:
+        try:
+            results = self.run(self.make_samples(0, sizes) or make_inputs(self.specs, seed=0, sizes=sizes))
+        except CaptureError:
+            return False
+        return all(np.size(value) or isinstance(value, list) for value in results.values())
 
     def trace(self, inputs: Mapping[str, np.ndarray], names: Sequence[str]) -> Arrays:
         """Inner values of the source model, by name."""
@@ -265,16 +300,19 @@ class Ports:
             inputs = [inputs]
         if inputs is None or hasattr(inputs, "shape"):
             return {}
-        items = inputs.items() if isinstance(inputs, Mapping) else zip(self.names, inputs, strict=False)
-        if not isinstance(inputs, Mapping) and len(inputs) > len(self.names):
-            raise InputSpecError(f"{len(inputs)} inputs are given, the model has {len(self.names)}")
+        if not isinstance(inputs, Mapping):
+            if len(inputs) > len(self.names):
+                raise InputSpecError(f"{len(inputs)} inputs are given, the model has {len(self.names)}")
+            inputs = dict(zip(self.names, inputs, strict=False))
+        own = {name: value.name for name, value in zip(self.names, self.values, strict=True)}
         said = {}
-        for name, given in items:
+        for name, given in inputs.items():
             spec = parse_spec(given, name) if isinstance(given, str) else given
+            if name not in own or (isinstance(spec, TensorSpec) and spec.name not in (name, own[name])):
+                wrong = spec.name if name in own else name
+                raise InputSpecError(f"the model has no input {wrong!r} there; its inputs are {', '.join(self.names)}")
             if isinstance(spec, TensorSpec):
-                said[spec.name] = spec
-            if name not in self.names or (isinstance(spec, TensorSpec) and spec.name not in self.names):
-                raise InputSpecError(f"the model has no input {name!r}; its inputs are {', '.join(self.names)}")
+                said[name] = TensorSpec(name, spec.dtype, spec.shape)
         return said
 
     def _own(self, name: str, value: ir.Value, said: TensorSpec | None) -> TensorSpec:

@@ -18,16 +18,16 @@ def range_(g: GraphBuilder, start: Value, limit: Value, delta: Value, stash_type
     """Range-27(start, limit, delta) {stash_type}: narrow floats are counted in the stash type."""
     narrow = start.element
     if narrow not in (ir.DataType.FLOAT16, ir.DataType.BFLOAT16):
-        return g.Range(start, limit, delta)  # type: ignore[no-any-return]
+        return g.Range(start, limit, delta)
     wide = (g.Cast(v, to=stash_type) for v in (start, limit, delta))
-    return g.Cast(g.Range(*wide), to=narrow)  # type: ignore[no-any-return]
+    return g.Cast(g.Range(*wide), to=narrow)
 
 
 @symbolic("onnx_import", "SpaceToDepth", since=28)
 def space_to_depth(g: GraphBuilder, input: Value, blocksize: int, mode: str = "DCR") -> Value:
     """SpaceToDepth-28(input) {blocksize, mode}: CRD puts the channels before the place inside a block."""
     if mode == "DCR":
-        return g.SpaceToDepth(input, blocksize=blocksize)  # type: ignore[no-any-return]
+        return g.SpaceToDepth(input, blocksize=blocksize)
     if input.sizes is None or None in input.sizes:
         raise refused(g, "SpaceToDepth", "mode CRD of a tensor of unknown sizes")
     n, c, h, w = input.sizes
@@ -57,7 +57,7 @@ def cumulative_product(g: GraphBuilder, x: Value, axis: Value, exclusive: int = 
         body=body, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[1],
         scan_input_directions=direction, scan_output_directions=direction, outputs=2,
     )  # fmt: skip
-    return g.Reshape(result, shape, allowzero=1)  # type: ignore[no-any-return]
+    return g.Reshape(result, shape, allowzero=1)
 
 
 @symbolic("onnx_import", "BitShift", since=28)
@@ -73,7 +73,7 @@ def bit_shift(g: GraphBuilder, X: Value, Y: Value, direction: str) -> Value:
     amount = g.Where(outside, g.CastLike(0, Y), Y)
     if not kind.is_signed():
         shifted = g.BitShift(X, amount, direction=direction)
-        return g.Where(outside, g.CastLike(0, X), shifted)  # type: ignore[no-any-return]
+        return g.Where(outside, g.CastLike(0, X), shifted)
     # an arithmetic right shift of x < 0 is the complement of the shifted complement
     negative = g.Less(X, 0)
     bits = g.Where(negative, g.Sub(-1, X), X) if direction == "RIGHT" else X
@@ -82,15 +82,15 @@ def bit_shift(g: GraphBuilder, X: Value, Y: Value, direction: str) -> Value:
     shifted = g.Where(outside, 0, shifted)
     if direction == "RIGHT":
         shifted = g.Where(negative, g.Sub(-1, shifted), shifted)
-    return g.Cast(shifted, to=kind)  # type: ignore[no-any-return]
+    return g.Cast(shifted, to=kind)
 
 
 @symbolic("onnx_import", "Celu", since=28)
 def celu(g: GraphBuilder, X: Value, alpha: float = 1.0) -> Value:
     """Celu-28(X) {alpha}: of any float type."""
     if X.element is ir.DataType.FLOAT:
-        return g.Celu(X, alpha=alpha)  # type: ignore[no-any-return]
-    return g.Mul(g.Elu(g.Div(X, alpha)), alpha)  # type: ignore[no-any-return]
+        return g.Celu(X, alpha=alpha)
+    return g.Mul(g.Elu(g.Div(X, alpha)), alpha)
 
 
 def _through_float(op: str, position: int) -> None:
@@ -120,6 +120,6 @@ def bit_cast(g: GraphBuilder, input: Value, to: int) -> Value:
     """BitCast-26(input) {to}: between integers of one width a Cast keeps the bits; others have no older form."""
     kinds = (input.element, ir.DataType(to))
     if kinds[0].bitwidth == kinds[1].bitwidth and all(kind.is_integer() for kind in kinds):
-        return g.Cast(input, to=to)  # type: ignore[no-any-return]
+        return g.Cast(input, to=to)
     detail = f"{kinds[0].name} as {kinds[1].name}"
     raise OpsetError("BitCast", detail=detail, needs=26, target=g.opset, location=g.location)

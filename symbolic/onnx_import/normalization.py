@@ -39,7 +39,7 @@ def batch_normalization_7(
         return _batch_normalization(g, X, (scale, B, mean, var), epsilon, outputs)
     if outputs != 1 and (isinstance(outputs, int) or any(outputs[1:])):
         raise refused(g, "BatchNormalization", "more than one output: it is in training mode")
-    return (X - mean) / g.Sqrt(var + epsilon) * scale + B  # type: ignore[no-any-return]
+    return (X - mean) / g.Sqrt(var + epsilon) * scale + B
 
 
 @symbolic("onnx_import", "BatchNormalization", since=9, until=13)
@@ -80,8 +80,6 @@ def group_normalization(
         size = g.shape_vector([num_groups, channels // num_groups])
 
     def per_channel(value: Value) -> Value:
-        return g.Reshape(g.Expand(g.Unsqueeze(value, [1]), size), [-1])  # type: ignore[no-any-return]
+        return g.Reshape(g.Expand(g.Unsqueeze(value, [1]), size), [-1])
 
-    return g.GroupNormalization(  # type: ignore[no-any-return]
-        X, per_channel(scale), per_channel(bias), num_groups=num_groups, epsilon=epsilon
-    )
+    return g.GroupNormalization(X, per_channel(scale), per_channel(bias), num_groups=num_groups, epsilon=epsilon)

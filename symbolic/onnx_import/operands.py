@@ -28,13 +28,13 @@ for _op in ("ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "R
 @symbolic("onnx_import", "Squeeze", until=12)
 def squeeze(g: GraphBuilder, data: Value, axes: Sequence[int] | None = None) -> Value:
     """Squeeze-1, 11(data) {axes}."""
-    return g.Squeeze(data, list(axes) if axes else None)  # type: ignore[no-any-return]
+    return g.Squeeze(data, list(axes) if axes else None)
 
 
 @symbolic("onnx_import", "Unsqueeze", until=12)
 def unsqueeze(g: GraphBuilder, data: Value, axes: Sequence[int]) -> Value:
     """Unsqueeze-1, 11(data) {axes}."""
-    return g.Unsqueeze(data, list(axes))  # type: ignore[no-any-return]
+    return g.Unsqueeze(data, list(axes))
 
 
 @symbolic("onnx_import", "Split", until=12)
@@ -59,13 +59,13 @@ def slice_(
     g: GraphBuilder, data: Value, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None = None
 ) -> Value:
     """Slice-1(data) {starts, ends, axes}."""
-    return g.Slice(data, list(starts), list(ends), list(axes) if axes else None)  # type: ignore[no-any-return]
+    return g.Slice(data, list(starts), list(ends), list(axes) if axes else None)
 
 
 @symbolic("onnx_import", "Pad", until=10)
 def pad(g: GraphBuilder, data: Value, pads: Sequence[int], mode: str = "constant", value: float = 0.0) -> Value:
     """Pad-2(data) {pads, mode, value}."""
-    return g.Pad(data, list(pads), value if mode == "constant" else None, mode=mode)  # type: ignore[no-any-return]
+    return g.Pad(data, list(pads), value if mode == "constant" else None, mode=mode)
 
 
 @symbolic("onnx_import", "Clip", until=10)
@@ -74,7 +74,7 @@ def clip(g: GraphBuilder, input: Value, min: float | None = None, max: float | N
     limits = np.finfo(input.element.numpy())
     low = None if min is None or min <= limits.min else min
     high = None if max is None or max >= limits.max else max
-    return g.Clip(input, low, high)  # type: ignore[no-any-return]
+    return g.Clip(input, low, high)
 
 
 @symbolic("onnx_import", "TopK", until=9)
@@ -88,13 +88,13 @@ def dft(
     g: GraphBuilder, input: Value, dft_length: Value | None = None, axis: int = 1, inverse: int = 0, onesided: int = 0
 ) -> Value:
     """DFT-17(input, dft_length) {axis, inverse, onesided}."""
-    return g.DFT(input, dft_length, axis, inverse=inverse, onesided=onesided)  # type: ignore[no-any-return]
+    return g.DFT(input, dft_length, axis, inverse=inverse, onesided=onesided)
 
 
 @symbolic("onnx_import", "Scatter", until=10)
 def scatter(g: GraphBuilder, data: Value, indices: Value, updates: Value, axis: int = 0) -> Value:
     """Scatter-9(data, indices, updates) {axis}: the old name of ScatterElements."""
-    return g.ScatterElements(data, indices, updates, axis=axis)  # type: ignore[no-any-return]
+    return g.ScatterElements(data, indices, updates, axis=axis)
 
 
 def _flattening(op: str) -> Callable[..., Value]:
@@ -110,7 +110,7 @@ def _flattening(op: str) -> Callable[..., Value]:
         flat = g.call(op, g.Flatten(input, axis=axis), axis=-1)
         if input.sizes is not None and None not in input.sizes:
             return g.reshape(flat, input.sizes)
-        return g.Reshape(flat, g.Shape(input))  # type: ignore[no-any-return]
+        return g.Reshape(flat, g.Shape(input))
 
     return flattened
 

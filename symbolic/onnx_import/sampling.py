@@ -15,9 +15,7 @@ from .refusals import refused
 
 def _resized(g: GraphBuilder, x: Value, scales: Value, mode: str, nearest_mode: str = "floor") -> Value:
     nearest = nearest_mode if mode == "nearest" else None
-    return g.Resize(  # type: ignore[no-any-return]
-        x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode=nearest
-    )
+    return g.Resize(x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode=nearest)
 
 
 @symbolic("onnx_import", "Upsample", until=8)
@@ -73,7 +71,7 @@ def resize_11(
         if mode != "nearest" or nearest_mode != "floor":
             raise refused(g, "Resize", f"tf_half_pixel_for_nn with mode {mode} and nearest_mode {nearest_mode}")
         coordinate_transformation_mode, nearest_mode = "half_pixel", "round_prefer_ceil"
-    return g.Resize(  # type: ignore[no-any-return]
+    return g.Resize(
         X, roi, scales, sizes, coordinate_transformation_mode=coordinate_transformation_mode, mode=mode,
         nearest_mode=nearest_mode if mode == "nearest" else None, **attributes,
     )  # fmt: skip
@@ -83,7 +81,7 @@ def resize_11(
 def grid_sample(g: GraphBuilder, X: Value, grid: Value, mode: str = "bilinear", **attributes: Any) -> Value:
     """GridSample-16(X, grid) {align_corners, mode, padding_mode}: its modes have the names of two dimensions."""
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
-    return g.GridSample(X, grid, mode=mode, **attributes)  # type: ignore[no-any-return]
+    return g.GridSample(X, grid, mode=mode, **attributes)
 
 
 @symbolic("onnx_import", "RoiAlign", until=15)
@@ -91,6 +89,4 @@ def roi_align(g: GraphBuilder, X: Value, rois: Value, batch_indices: Value, **at
     """RoiAlign-10(X, rois, batch_indices) {...}: without the half pixel that 16 made the default."""
     if g.opset < 16:
         return g.raw("RoiAlign", X, rois, batch_indices, **attributes)  # type: ignore[no-any-return]
-    return g.RoiAlign(  # type: ignore[no-any-return]
-        X, rois, batch_indices, coordinate_transformation_mode="output_half_pixel", **attributes
-    )
+    return g.RoiAlign(X, rois, batch_indices, coordinate_transformation_mode="output_half_pixel", **attributes)
