@@ -52,6 +52,13 @@ class SizeArithmetic(OnnxOperators):
             elif name is None and len(size.symbols()) == 1:
                 self._learn_linear(size, value, axis)
 
+    def learn_size(self, size: Size, value: Value) -> None:
+        """Notes that an integer scalar holds a size which can't be read from a shape (the source took it from data)."""
+        if isinstance(size, Dim) and self._find_shared(("size", size)) is None:
+            vector = self.Reshape(self.Cast(value, to=ir.DataType.INT64), [1])
+            vector.dims = (size,)
+            self._shared["size", size] = vector
+
     def _learn_linear(self, size: Dim, value: Value, axis: int) -> None:
         # 2*n + 1 on an axis tells n, even where no axis is just n
         (name,) = size.symbols()

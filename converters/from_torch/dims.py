@@ -1,0 +1,88 @@
+"""Sizes of a captured graph (sympy expressions over s0, s1 ...) as `Dim` with the caller's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...symbolic.dims import Dim, Size, call
+
+#: Most factors of a power that is written out.
+_MAX_POWER = 8
+
+
+class Dims:
+    """Translates sympy size expressions.
+
+    Args:
+        names: Symbol in the captured graph -> name for it; symbols that aren't there keep their own.
+    """
+
+    def __init__(self, names: Mapping[str, str]):
+        self.names = dict(names)
+        self._known: dict[Any, Size | None] = {}
+
+    def size(self, size: Any) -> Size | None:
+        """An int or SymInt as a size; None where its expression has no counterpart."""
+        if isinstance(size, int):
+            return size
+        expression = size.node.expr
+        if expression not in self._known:
+            self._known[expression] = self._expression(expression)
+        return self._known[expression]
+
+    def sizes(self, shape: Any) -> list[Size | None]:
+        """All sizes of a shape."""
+        return [self.size(s) for s in shape]
+
+    def _expression(self, e: Any) -> Size | None:
+        if e.is_Integer:
+            return int(e)
+        if e.is_Symbol:
+            return Dim(self.names.get(str(e), str(e)))
+        kind = type(e).__name__
+        if kind == "Pow" or kind == "PowByNatural":
+            return self._power(*e.args)
+        parts = [self._expression(a) for a in e.args]
+        if any(p is None for p in parts):
+            return None
+        known: list[Size] = [p for p in parts if p is not None]
+        return _combine(kind, known)
+
+    def _power(self, base: Any, exponent: Any) -> Size | None:
+        size = self._expression(base)
+        if size is None or not exponent.is_Integer or not 0 <= int(exponent) <= _MAX_POWER:
+            return None
+        result: Size = 1
+        for _ in range(int(exponent)):
+            result = result * size
+        return result
+
+
+def _combine(kind: str, parts: list[Size]) -> Size | None:
+    first, *rest = parts
+    if kind in ("Add", "Mul", "Max", "Min"):
+        for part in rest:
+            first = (
+                first + part if kind == "Add" else first * part if kind == "Mul" else call(kind.lower(), first, part)
+            )
+        return first
+    if kind in ("FloorDiv", "CleanDiv"):
+        return first // rest[0]
+    if kind in ("Mod", "PythonMod"):
+        return first % rest[0]
+    if kind == "ModularIndexing":
+        return (first // rest[0]) % rest[1]
+    if kind == "CeilDiv":
+        return (first + rest[0] - 1) // rest[0]
+    if kind in ("Identity", "TruncToInt", "FloorToInt", "CeilToInt", "RoundToInt"):
+        return first
+    return None
+
+
+def symbol_of(size: Any) -> str | None:
+    """Name of the symbol that a size is, None where it is a number or an expression."""
+    if isinstance(size, int):
+        return None
+    expression = size.node.expr
+    return str(expression) if expression.is_Symbol else None

@@ -1,0 +1,356 @@
+"""Walks a captured program and calls the symbolic function of every op."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import onnx_ir as ir
+
+from ...symbolic.adapt import run_symbolic
+from ...symbolic.builder import GraphBuilder
+from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
+from ...symbolic.registry import Symbolic, registry
+from ...symbolic.value import Value
+from . import capture
+from .dims import Dims
+from .mutation import Aliases, functional_name, is_overload, mutates, unsupported_writes
+from .weights import Weights
+
+#: Arguments that say nothing about the values an op computes.
+_PLACEMENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking")
+_MAX_DECOMPOSITIONS = 8
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+
+
+# --- which ops there are ---------------------------------------------------------------------------------------------
+
+
+def prepare(program: Any, opset: int) -> Any:
+    """The program with only ops that have a symbolic function.
+
+    Ops without one are decomposed, these alone; in-place ops are rewritten where one writes through a view.
+
+    Raises:
+        UnsupportedOps: Ops that have neither a symbolic function nor a decomposition, all of them.
+        CaptureError: The model changes its own buffers.
+    """
+    if any(Aliases(m.graph).through_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
+        program = capture.functionalized(program)
+    refuse_state(program)
+    for _ in range(_MAX_DECOMPOSITIONS):
+        missing = {node.target: None for node in _missing(program, opset)}
+        if not missing:
+            break
+        simpler = capture.decomposed(program, list(missing))
+        if simpler is None:
+            break
+        program = simpler
+    registry.require("aten", [(functional_name(n.target), location(n)) for n in _missing(program, opset)], opset)
+    _refuse_dtypes(program)
+    return program
+
+
+def refuse_state(program: Any) -> None:
+    """Raises CaptureError where the model changes its parameters, buffers or constants."""
+    signature = program.graph_signature
+    changed = {
+        str(s.target) for s in signature.output_specs if s.kind.name in ("BUFFER_MUTATION", "PARAMETER_MUTATION")
+    }
+    targets = {s.arg.name: s.target for s in signature.input_specs if s.kind.name in ("BUFFER", "PARAMETER")}
+    for node in Aliases(program.graph).written():
+        if node.op == "placeholder" and node.name in targets:
+            changed.add(str(targets[node.name]))
+    if changed:
+        raise CaptureError(
+            f"forward changes {', '.join(sorted(changed))}: an ONNX model keeps no state between runs. "
+            "Take the state as an input and return the new one."
+        )
+
+
+def _graphs(module: Any) -> list[Any]:
+    import torch
+
+    return [m for m in module.modules() if isinstance(m, torch.fx.GraphModule)]
+
+
+def _missing(program: Any, opset: int) -> list[Any]:
+    return [
+        node
+        for module in _graphs(program.graph_module)
+        for node in module.graph.nodes
+        if node.op == "call_function" and _needs_function(node) and lookup(node.target, opset) is None
+    ]
+
+
+def _needs_function(node: Any) -> bool:
+    target = node.target
+    if is_overload(target):
+        return not _is_check(target) and not _is_size(node)
+    return hasattr(target, "_higher_order") or type(target).__module__.startswith("torch._higher_order_ops")
+
+
+def _is_check(target: Any) -> bool:
+    name = getattr(target, "__name__", str(target))
+    return name.split(".")[0] in (
+        "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "_functional_assert_async",
+        "sym_constrain_range_for_size", "_check", "_print", "_assert_tensor_metadata",
+    )  # fmt: skip
+
+
+def _is_size(node: Any) -> bool:
+    """Whether the node gives a size, number or truth value that the capture knows as an expression."""
+    import torch
+
+    value = node.meta.get("val")
+    if isinstance(value, (torch.SymInt, int)):
+        return not any(str(s).startswith("u") for s in _symbols(value)) or not _reads_tensor(node)
+    return isinstance(value, (torch.SymBool, float)) and not _reads_tensor(node)
+
+
+def _symbols(value: Any) -> Any:
+    return () if isinstance(value, int) else value.node.expr.free_symbols
+
+
+def _reads_tensor(node: Any) -> bool:
+    return is_overload(node.target) and node.target._schema.name in ("aten::item", "aten::_local_scalar_dense")
+
+
+def lookup(target: Any, opset: int) -> Symbolic | None:
+    """The symbolic function of an operator: by name and overload, else by name."""
+    if not is_overload(target):
+        return None
+    name = functional_name(target)
+    return registry.lookup("aten", name, opset) or registry.lookup("aten", name.rsplit(".", 1)[0], opset)
+
+
+def _refuse_dtypes(program: Any) -> None:
+    """Raises UnsupportedOps for complex, quantised and other element types without an ONNX counterpart here."""
+    import torch
+
+    missing: dict[str, MissingOp] = {}
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, torch.Tensor) and (part.dtype.is_complex or onnx_dtype(part.dtype) is None):
+                name = functional_name(node.target) if is_overload(node.target) else node.name
+                missing.setdefault(
+                    name, MissingOp("aten", name, 1, (location(node),), f"{part.dtype} tensors aren't supported")
+                )
+    if missing:
+        raise UnsupportedOps(list(missing.values()))
+
+
+def onnx_dtype(dtype: Any) -> ir.DataType | None:
+    """ONNX dtype of a torch dtype; None where there is none."""
+    from onnx_ir.tensor_adapters import from_torch_dtype
+
+    try:
+        return from_torch_dtype(dtype)
+    except TypeError:
+        return None
+
+
+def location(node: Any) -> str:
+    """Module path and source line of a node: ``layer1.0.conv1 (resnet.py:92)``."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = next((entry[0] for entry in reversed(list(stack.values()))), "")
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    outside = [f for f in frames if "/torch/" not in f[0].replace("\\", "/")] or frames
+    place = f"({re.split(r'[/]', outside[-1][0])[-1]}:{outside[-1][1]})" if outside else ""
+    return f"{path} {place}".strip() or node.name
+
+
+# --- the walk --------------------------------------------------------------------------------------------------------
+
+
+class Walk:
+    """Translates one captured program into a builder.
+
+    Args:
+        g: Builder of the graph.
+        dims: Sizes of the program as Dims.
+    """
+
+    def __init__(self, g: GraphBuilder, dims: Dims):
+        self.g, self.dims = g, dims
+        self.weights = Weights(g)
+
+    def run(self, module: Any, arguments: Sequence[Any], *, mark: bool = True) -> list[Any]:
+        """Translates a graph module on the given values of its placeholders; gives its outputs."""
+        import torch
+
+        aliases = Aliases(module.graph)
+        env: dict[Any, Any] = {}
+        given = iter(arguments)
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                env[node] = next(given)
+            elif node.op == "get_attr":
+                found = operator.attrgetter(node.target)(module)
+                env[node] = self.weights.value(node.target, found) if isinstance(found, torch.Tensor) else found
+            elif node.op == "call_function":
+                where = location(node)
+                with self.g.at(where):
+                    result = self._call(node, lambda a: _mapped(a, lambda n: env[aliases.canonical(n)]))
+                    if mutates(node.target) and isinstance(result, Value):
+                        result = self._like(result, env[aliases.canonical(node)])
+                    result = self._expected(node, result, mark)
+                env[aliases.canonical(node)] = result
+            elif node.op == "output":
+                outputs = _mapped(node.args[0], lambda n: env[aliases.canonical(n)])
+                return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+        return []
+
+    def _call(self, node: Any, read: Callable[[Any], Any]) -> Any:
+        import torch
+
+        target = node.target
+        if target is operator.getitem:
+            return read(node.args[0])[node.args[1]]
+        if _is_check(target):
+            return None
+        value = node.meta.get("val")
+        if _is_size(node):
+            return self._size(value)
+        if is_overload(target):
+            return self._function(node, read)
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return self._higher_order(node, read)
+        if isinstance(value, torch.SymFloat):
+            return self._float(value.node.expr)
+        raise TranslationError(f"can't translate a call of {target}", location=self.g.location)
+
+    def _function(self, node: Any, read: Callable[[Any], Any]) -> Any:
+        row = lookup(node.target, self.g.opset)
+        assert row is not None
+        schema = node.target._schema
+        positional = [a.name for a in schema.arguments]
+        args = list(node.args)
+        # placement arguments are keyword-only, except in a few overloads that are passed on whole
+        kwargs = {k: v for k, v in node.kwargs.items() if k not in _PLACEMENT}
+        if kwargs.pop("generator", None) is not None:
+            raise TranslationError("a random generator can't be translated", op=row.name, location=self.g.location)
+        while args and positional[len(args) - 1] in _PLACEMENT and not schema.name.endswith("::to"):
+            args.pop()
+        values = [_converted(read(a)) for a in args]
+        attributes = {k: _converted(read(v)) for k, v in kwargs.items()}
+        results = run_symbolic(row, self.g, values, attributes, max(len(schema.returns), 1))
+        if results is None:
+            raise TranslationError("these operands aren't supported", op=row.name, location=self.g.location)
+        single = len(schema.returns) == 1 and not str(schema.returns[0].type).startswith("List")
+        return results[0] if single else tuple(results)
+
+    def _higher_order(self, node: Any, read: Callable[[Any], Any]) -> Any:
+        name = node.target.name()
+        if name in ("wrap_with_set_grad_enabled", "wrap_with_autocast"):
+            skipped = 1 if name == "wrap_with_set_grad_enabled" else 4
+            module, *operands = [read(a) for a in node.args[skipped:]]
+            return tuple(self.run(module, operands, mark=False))
+        if name == "cond":
+            return self._cond(*(read(a) for a in node.args))
+        raise UnsupportedOps([MissingOp("aten", name, 1, (self.g.location,))])
+
+    def _cond(self, predicate: Any, then: Any, other: Any, operands: Sequence[Any] = ()) -> Any:
+        if not isinstance(predicate, Value):
+            raise TranslationError("torch.cond on a size isn't supported", op="cond", location=self.g.location)
+        bodies = []
+        for module in (then, other):
+            body = self.g.subgraph()
+            walk = Walk(body, self.dims)
+            walk.weights = self.weights
+            for result in walk.run(module, operands, mark=False):
+                body.output(result)
+            bodies.append(body)
+        count = len(bodies[0].outputs)
+        results = self.g.call("If", predicate, then_branch=bodies[0], else_branch=bodies[1], outputs=count)
+        return results if isinstance(results, tuple) else (results,)
+
+    def _expected(self, node: Any, result: Any, mark: bool) -> Any:
+        """Compares results with what the capture says about them."""
+        import torch
+
+        said = node.meta.get("val")
+        if isinstance(result, Value) and isinstance(said, torch.Tensor):
+            if isinstance(said, torch.Tensor):
+                self.g.expect(result, onnx_dtype(said.dtype), self.dims.sizes(said.shape))
+            if mark and not result.is_constant:
+                self.g.mark(result, node.name)
+        elif isinstance(result, Value) and isinstance(said, torch.SymInt):
+            size = self.dims.size(said)
+            if size is not None:
+                self.g.learn_size(size, result)
+        elif isinstance(result, tuple) and isinstance(said, (tuple, list)):
+            for one, told in zip(result, said, strict=False):
+                if isinstance(one, Value) and isinstance(told, torch.Tensor):
+                    self.g.expect(one, onnx_dtype(told.dtype), self.dims.sizes(told.shape))
+        return result
+
+    def _like(self, value: Value, before: Any) -> Value:
+        """The result of an in-place op, which keeps the dtype of the tensor it writes to."""
+        if value.dtype is not before.dtype:
+            value = self.g.Cast(value, to=before.dtype)
+        return value
+
+    def _size(self, value: Any) -> Any:
+        if isinstance(value, (bool, float)) or type(value).__name__ == "SymBool":
+            return value
+        size = self.dims.size(value)
+        if size is None:
+            raise TranslationError(f"the size {value} has no counterpart", location=self.g.location)
+        return size
+
+    def _float(self, expression: Any) -> Value:
+        """A float that is computed from sizes, in double precision as Python does."""
+        g, double = self.g, ir.DataType.DOUBLE
+        kind = type(expression).__name__
+        if expression.is_number:
+            return g.constant(float(expression), double)
+        if expression.is_integer and kind != "ToFloat":
+            size = self.dims._expression(expression)
+            if size is not None:
+                return g.Cast(g.size(size), to=double)  # type: ignore[no-any-return]
+        parts = [self._float(a) for a in expression.args]
+        op = {
+            "Add": "Add", "Mul": "Mul", "FloatTrueDiv": "Div", "IntTrueDiv": "Div", "FloatPow": "Pow", "Pow": "Pow",
+            "OpaqueUnaryFn_sqrt": "Sqrt", "OpaqueUnaryFn_log": "Log", "OpaqueUnaryFn_exp": "Exp",
+        }.get(kind)  # fmt: skip
+        if kind in ("ToFloat", "Identity"):
+            return parts[0]
+        if op is None:
+            raise TranslationError(f"the number {expression} has no counterpart", location=g.location)
+        result = parts[0] if len(parts) > 1 else g.call(op, parts[0])
+        for part in parts[1:]:
+            result = g.call(op, result, part)
+        return result  # type: ignore[no-any-return]
+
+
+def _mapped(argument: Any, read: Callable[[Any], Any]) -> Any:
+    """An argument of an fx node with every node in it replaced."""
+    if hasattr(argument, "users"):
+        return read(argument)
+    if isinstance(argument, (tuple, list)):
+        return [_mapped(a, read) for a in argument]
+    if isinstance(argument, dict):
+        return {k: _mapped(v, read) for k, v in argument.items()}
+    if isinstance(argument, slice):
+        return slice(_mapped(argument.start, read), _mapped(argument.stop, read), _mapped(argument.step, read))
+    return argument
+
+
+def _converted(argument: Any) -> Any:
+    """An argument without types of torch in it: dtypes as ONNX has them, devices and layouts as text."""
+    import torch
+
+    if isinstance(argument, list):
+        return [_converted(a) for a in argument]
+    if isinstance(argument, torch.dtype):
+        found = onnx_dtype(argument)
+        if found is None:
+            raise TranslationError(f"{argument} has no ONNX counterpart")
+        return found
+    if isinstance(argument, (torch.device, torch.layout, torch.memory_format)):
+        return str(argument)
+    return argument

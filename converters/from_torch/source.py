@@ -1,0 +1,257 @@
+"""A loaded PyTorch model: it runs in torch, and it is translated from its captured graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.builder import GraphBuilder
+from ...symbolic.errors import CaptureError, InputSpecError
+from ...symbolic.spec import TensorSpec
+from ...symbolic.value import Value
+from ..base import Arrays, Options, Source, renamed
+from .dims import Dims, symbol_of
+from .graph import Walk, onnx_dtype, prepare
+from .inputs import Arguments, key_text
+from .weights import to_numpy, to_torch
+
+
+class TorchSource(Source):
+    """A captured PyTorch model.
+
+    Args:
+        program: ``torch.export.ExportedProgram``.
+        options: What the caller asked for.
+        description: One line for people.
+        module: The live module and the arguments it was captured with; None for a file.
+        symbols: Names for open dims of a file's inputs: input name -> axis -> symbol.
+    """
+
+    framework = "torch"
+
+    def __init__(
+        self,
+        program: Any,
+        options: Options,
+        description: str,
+        *,
+        module: tuple[Any, Arguments] | None = None,
+        symbols: Mapping[str, Mapping[int, str]] | None = None,
+    ):
+        self.program, self.description = program, description
+        self._module = module
+        self._prepared = program
+        self._placeholders = _tensor_inputs(program)
+        names = module[1].names if module else [n.name for n in self._placeholders]
+        if len(names) != len(self._placeholders):
+            raise CaptureError(f"{len(names)} tensors were given, the captured graph takes {len(self._placeholders)}")
+        self.input_names = renamed(names, options.input_names, "input")
+        if module:
+            wanted = module[1].axes
+            _check_open(self._placeholders, names, wanted)
+        else:
+            wanted = [dict((symbols or {}).get(n, {})) for n in names]
+        self._dims = Dims(_symbol_names(self._placeholders, self.input_names, wanted))
+        self.specs = [self._spec(n, p) for n, p in zip(self.input_names, self._placeholders, strict=True)]
+        self._outputs = _outputs(program)
+        taken = set(self.input_names)
+        own = [f"{name}_out" if name in taken else name for name, _ in self._outputs]
+        self.output_names = renamed(own, options.output_names, "output")
+        self.samples = self._samples()
+
+    def _spec(self, name: str, node: Any) -> TensorSpec:
+        value = node.meta["val"]
+        dtype = onnx_dtype(value.dtype)
+        if dtype is None:
+            raise InputSpecError(f"the input {name} is {value.dtype}, which ONNX doesn't have")
+        sizes = self._dims.sizes(value.shape)
+        shape = tuple(s if isinstance(s, int) else str(s) for s in sizes)
+        return TensorSpec(name, str(value.dtype).removeprefix("torch."), shape)
+
+    def _samples(self) -> Arrays | None:
+        if self._module:
+            arguments = self._module[1]
+            if arguments.made_up:
+                return None
+            tensors = list(arguments.tensors.values())
+        else:
+            if self.program.example_inputs is None:
+                return None
+            tensors = _tensors(self.program.example_inputs)
+        if len(tensors) != len(self.specs):
+            return None
+        return {s.name: to_numpy(t) for s, t in zip(self.specs, tensors, strict=True)}
+
+    # --- running -----------------------------------------------------------------------------------------------------
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
+        """Runs the module (for a file: its captured graph) in evaluation mode."""
+        import torch
+
+        tensors = [to_torch(inputs[s.name]) for s in self.specs]
+        with torch.no_grad():
+            leaves = self._run_module(tensors) if self._module else self._interpret(self.program, tensors, {})
+        return {
+            name: to_numpy(leaves[index]) for name, (_, index) in zip(self.output_names, self._outputs, strict=True)
+        }
+
+    def _run_module(self, tensors: Sequence[Any]) -> list[Any]:
+        import torch
+        from torch.utils import _pytree as pytree
+
+        assert self._module is not None
+        module, arguments = self._module
+        leaves, structure = pytree.tree_flatten((arguments.args, arguments.kwargs))
+        ordered = iter(tensors)
+        leaves = [next(ordered) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        args, kwargs = pytree.tree_unflatten(leaves, structure)
+        modes = [(m, m.training) for m in module.modules()]
+        module.eval()
+        try:
+            return pytree.tree_leaves(module(*args, **kwargs))
+        finally:
+            for child, mode in modes:
+                child.training = mode
+
+    def _interpret(self, program: Any, tensors: Sequence[Any], capture: dict[str, Any]) -> list[Any]:
+        """Runs a captured graph; values of the nodes named in `capture` are put there."""
+        import torch
+
+        class Recorder(torch.fx.Interpreter):  # type: ignore[misc]
+            def run_node(self, n: Any) -> Any:
+                value = super().run_node(n)
+                if n.name in capture and isinstance(value, torch.Tensor):
+                    capture[n.name] = value.detach().clone()  # an in-place op may change it later
+                return value
+
+        users = iter(tensors)
+        names = {p.name for p in self._placeholders}
+        arguments = []
+        for spec in program.graph_signature.input_specs:
+            if spec.kind.name == "USER_INPUT":
+                arguments.append(next(users) if spec.arg.name in names else getattr(spec.arg, "value", None))
+            else:
+                arguments.append(_stored(program, spec))
+        outputs = Recorder(program.graph_module).run(*arguments, enable_io_processing=False)
+        kinds = [s.kind.name for s in program.graph_signature.output_specs]
+        return [o for o, kind in zip(outputs, kinds, strict=True) if kind == "USER_OUTPUT"]
+
+    def trace(self, inputs: Mapping[str, np.ndarray], names: Sequence[str]) -> Arrays:
+        """Values of captured nodes by name."""
+        import torch
+
+        found: dict[str, Any] = dict.fromkeys(names)
+        with torch.no_grad():
+            self._interpret(self._prepared, [to_torch(inputs[s.name]) for s in self.specs], found)
+        return {name: to_numpy(value) for name, value in found.items() if value is not None}
+
+    # --- translating -------------------------------------------------------------------------------------------------
+
+    def translate(self, g: GraphBuilder) -> None:
+        """Builds the model from the captured graph."""
+        program = self._prepared = prepare(self.program, g.opset)
+        walk = Walk(g, self._dims)
+        order = dict(zip((p.name for p in self._placeholders), self.specs, strict=True))
+        arguments = [self._argument(g, walk, program, spec, order) for spec in program.graph_signature.input_specs]
+        results = walk.run(program.graph_module, arguments)
+        kinds = [s.kind.name for s in program.graph_signature.output_specs]
+        results = [r for r, kind in zip(results, kinds, strict=True) if kind == "USER_OUTPUT"]
+        for name, (_, index) in zip(self.output_names, self._outputs, strict=True):
+            result = results[index]
+            if not isinstance(result, Value):
+                result = g.constant(result) if isinstance(result, (bool, int, float)) else g.size(result)
+            g.output(result, name)
+
+    def _argument(self, g: GraphBuilder, walk: Walk, program: Any, spec: Any, order: Mapping[str, TensorSpec]) -> Any:
+        if spec.kind.name != "USER_INPUT":
+            return walk.weights.value(str(spec.target), _stored(program, spec))
+        described = order.get(spec.arg.name)
+        if described is None:
+            return getattr(spec.arg, "value", None)
+        node = next(p for p in self._placeholders if p.name == spec.arg.name)
+        return g.input(described.name, described.dtype, self._dims.sizes(node.meta["val"].shape))
+
+
+def _tensor_inputs(program: Any) -> list[Any]:
+    """Placeholders of the inputs that are tensors, in order."""
+    import torch
+
+    placeholders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+    found = []
+    for spec in program.graph_signature.input_specs:
+        if spec.kind.name != "USER_INPUT" or spec.arg.name not in placeholders:
+            continue
+        value = placeholders[spec.arg.name].meta.get("val")
+        if isinstance(value, torch.Tensor):
+            found.append(placeholders[spec.arg.name])
+        elif isinstance(value, torch.SymInt):
+            raise CaptureError(f"the input {spec.arg.name} is an open number; pass it as a tensor")
+    return found
+
+
+def _stored(program: Any, spec: Any) -> Any:
+    """The parameter, buffer or constant that a placeholder stands for."""
+    if spec.target in program.state_dict:
+        return program.state_dict[spec.target]
+    if spec.target in program.constants:
+        return program.constants[spec.target]
+    raise CaptureError(f"the captured program has no value for {spec.target} ({spec.kind.name.lower()})")
+
+
+def _tensors(tree: Any) -> list[Any]:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def _check_open(placeholders: Sequence[Any], names: Sequence[str], axes: Sequence[Mapping[int, str]]) -> None:
+    for node, name, opened in zip(placeholders, names, axes, strict=True):
+        for axis, symbol in opened.items():
+            size = node.meta["val"].shape[axis]
+            if isinstance(size, int):
+                raise CaptureError(
+                    f"the model fixes axis {axis} of {name} to {size}: leave the dim {symbol} out of the open ones"
+                )
+
+
+def _symbol_names(
+    placeholders: Sequence[Any], names: Sequence[str], axes: Sequence[Mapping[int, str]]
+) -> dict[str, str]:
+    """Captured symbol -> name: the caller's, else "batch" for an axis 0 that all share, else input and axis."""
+    found: dict[str, str] = {}
+    for node, opened in zip(placeholders, axes, strict=True):
+        for axis, wanted in opened.items():
+            symbol = symbol_of(node.meta["val"].shape[axis])
+            if symbol is not None:
+                found.setdefault(symbol, wanted)
+    first = {symbol_of(n.meta["val"].shape[0]) for n in placeholders if n.meta["val"].dim()}
+    if len(first) == 1 and (only := first.pop()) is not None and "batch" not in found.values():
+        found.setdefault(only, "batch")
+    for node, name in zip(placeholders, names, strict=True):
+        for axis, size in enumerate(node.meta["val"].shape):
+            symbol = symbol_of(size)
+            if symbol is not None:
+                found.setdefault(symbol, f"{name}_dim{axis}")
+    return found
+
+
+def _outputs(program: Any) -> list[tuple[str, int]]:
+    """Name and leaf index of every output that is a tensor or number."""
+    from torch.utils import _pytree as pytree
+
+    specs = [s for s in program.graph_signature.output_specs if s.kind.name == "USER_OUTPUT"]
+    structure = program.call_spec.out_spec
+    indices = pytree.tree_unflatten(list(range(len(specs))), structure)
+    named: list[tuple[str, int]] = []
+    for path, index in pytree.tree_flatten_with_path(indices)[0]:
+        keys = [key_text(k) for k in path]
+        plain = not keys or keys[0].isdigit()
+        name = "_".join((["output"] if plain else []) + keys)
+        if getattr(specs[index].arg, "value", 0) is not None:
+            named.append((name, index))
+    if len(named) == 1 and named[0][0] == "output_0":
+        named = [("output", named[0][1])]
+    return named

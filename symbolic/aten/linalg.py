@@ -1,0 +1,161 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..builder import GraphBuilder
+from ..registry import symbolic
+from ..value import Value
+from .arithmetic import add
+from .promotion import FLOATS, NARROW, DataType, Scalar, cast, promoted, unsupported, value_of
+from .shape import size_at
+
+
+def matrix_product(g: GraphBuilder, a: Value, b: Value) -> Value:
+    """MatMul; narrow integers are multiplied in int32."""
+    dtype = a.element
+    if dtype in NARROW:
+        a, b = cast(g, a, DataType.INT32), cast(g, b, DataType.INT32)
+    return cast(g, g.MatMul(a, b), dtype)
+
+
+@symbolic("aten", "mm", "bmm", "matmul", "dot", "vdot", "mv", "__matmul__", "linalg_matmul")
+def matmul(g: GraphBuilder, self: Value, other: Value) -> Value:
+    """aten::matmul(Tensor self, Tensor other) -> Tensor"""
+    return matrix_product(g, self, other)
+
+
+@symbolic("aten", "linear")
+def linear(g: GraphBuilder, input: Value, weight: Value, bias: Value | None = None) -> Value:
+    """aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"""
+    if input.rank == 2 and weight.rank == 2 and (bias is None or bias.rank == 1) and input.element in FLOATS:
+        return g.Gemm(input, weight, bias, transB=1)
+    product = g.MatMul(input, g.Transpose(weight, perm=[1, 0]) if weight.rank == 2 else weight)
+    return product if bias is None else g.Add(product, bias)
+
+
+def _scaled(g: GraphBuilder, x: Value, factor: Scalar) -> Value:
+    return x if factor == 1 else g.Mul(x, value_of(g, factor, x.element))
+
+
+@symbolic("aten", "addmm", "baddbmm", "addmv")
+def addmm(g: GraphBuilder, self: Value, mat1: Value, mat2: Value, beta: Scalar = 1, alpha: Scalar = 1) -> Value:
+    """aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+    product = _scaled(g, matrix_product(g, mat1, mat2), alpha)
+    if beta == 0:  # NaN in self doesn't count then
+        return product
+    return add(g, _scaled(g, self, beta), product)
+
+
+@symbolic("aten", "addbmm")
+def addbmm(g: GraphBuilder, self: Value, batch1: Value, batch2: Value, beta: Scalar = 1, alpha: Scalar = 1) -> Value:
+    """aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+    product = g.ReduceSum(matrix_product(g, batch1, batch2), [0], keepdims=0)
+    product = _scaled(g, product, alpha)
+    return product if beta == 0 else add(g, _scaled(g, self, beta), product)
+
+
+@symbolic("aten", "addr")
+def addr(g: GraphBuilder, self: Value, vec1: Value, vec2: Value, beta: Scalar = 1, alpha: Scalar = 1) -> Value:
+    """aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+    product = _scaled(g, outer(g, vec1, vec2), alpha)
+    return product if beta == 0 else add(g, _scaled(g, self, beta), product)
+
+
+@symbolic("aten", "outer", "ger")
+def outer(g: GraphBuilder, self: Value, vec2: Value) -> Value:
+    """aten::outer(Tensor self, Tensor vec2) -> Tensor"""
+    from .arithmetic import mul
+
+    return mul(g, g.Unsqueeze(self, [1]), g.Unsqueeze(vec2, [0]))
+
+
+@symbolic("aten", "inner")
+def inner(g: GraphBuilder, self: Value, other: Value) -> Value:
+    """aten::inner(Tensor self, Tensor other) -> Tensor"""
+    from .arithmetic import mul
+
+    if self.rank == 0 or other.rank == 0:
+        return mul(g, self, other)
+    return tensordot(g, self, other, [-1], [-1])
+
+
+@symbolic("aten", "tensordot")
+def tensordot(g: GraphBuilder, self: Value, other: Value, dims_self: Sequence[int], dims_other: Sequence[int]) -> Value:
+    """aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor"""
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    left = [next(letters) for _ in range(self.rank)]
+    right = [next(letters) for _ in range(other.rank)]
+    for i, j in zip(dims_self, dims_other, strict=True):
+        right[j] = left[i]
+    free = [c for c in left if c not in right] + [c for c in right if c not in left]
+    return einsum(g, f"{''.join(left)},{''.join(right)}->{''.join(free)}", [self, other])
+
+
+@symbolic("aten", "einsum")
+def einsum(g: GraphBuilder, equation: str, tensors: Sequence[Value], path: Sequence[int] | None = None) -> Value:
+    """aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"""
+    # `path` is an order of contraction: it changes the cost, not the result
+    return g.Einsum(*promoted(g, *tensors), equation=equation.replace(" ", ""))
+
+
+@symbolic("aten", "bilinear")
+def bilinear(g: GraphBuilder, input1: Value, input2: Value, weight: Value, bias: Value | None = None) -> Value:
+    """aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"""
+    # input1 (..., i), weight (o, i, j) -> (..., o, j), then with input2 (..., j)
+    half = g.Einsum(input1, weight, equation="...i,oij->...oj")
+    result = g.Squeeze(g.MatMul(half, g.Unsqueeze(input2, [-1])), [-1])
+    return result if bias is None else g.Add(result, bias)
+
+
+@symbolic("aten", "linalg_vecdot")
+def linalg_vecdot(g: GraphBuilder, x: Value, y: Value, dim: int = -1) -> Value:
+    """aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"""
+    a, b = promoted(g, x, y)
+    return g.ReduceSum(g.Mul(a, b), [dim], keepdims=0)
+
+
+@symbolic("aten", "linalg_cross", "cross")
+def linalg_cross(g: GraphBuilder, self: Value, other: Value, dim: int | None = -1) -> Value:
+    """aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"""
+    a, b = promoted(g, self, other)
+    if dim is None:
+        dim = next((i for i, s in enumerate(a.sizes or ()) if s == 3), -1)
+    axis = dim % max(a.rank, b.rank)
+
+    def part(x: Value, order: list[int]) -> Value:
+        return g.Gather(x, g.constant(order), axis=axis)
+
+    return g.Sub(
+        g.Mul(part(a, [1, 2, 0]), part(b, [2, 0, 1])), g.Mul(part(a, [2, 0, 1]), part(b, [1, 2, 0]))
+    )  # fmt: skip
+
+
+@symbolic("aten", "linalg_det", "det")
+def linalg_det(g: GraphBuilder, A: Value) -> Value:
+    """aten::linalg_det(Tensor A) -> Tensor"""
+    return g.Det(A)
+
+
+@symbolic("aten", "trace")
+def trace(g: GraphBuilder, self: Value) -> Value:
+    """aten::trace(Tensor self) -> Tensor"""
+    from .reduction import total
+    from .shape import diagonal
+
+    return total(g, diagonal(g, self))
+
+
+@symbolic("aten", "kron")
+def kron(g: GraphBuilder, self: Value, other: Value) -> Value:
+    """aten::kron(Tensor self, Tensor other) -> Tensor"""
+    a, b = promoted(g, self, other)
+    rank = max(a.rank, b.rank)
+    first = [1] * (rank - a.rank) + [size_at(g, a, i) for i in range(a.rank)]
+    second = [1] * (rank - b.rank) + [size_at(g, b, i) for i in range(b.rank)]
+    if any(isinstance(s, Value) for s in (*first, *second)):
+        raise unsupported("the Kronecker product of tensors of unknown size", g)
+    left = g.reshape(a, [s for pair in first for s in (pair, 1)])
+    right = g.reshape(b, [s for pair in second for s in (1, pair)])
+    return g.reshape(g.Mul(left, right), [x * y for x, y in zip(first, second, strict=True)])

@@ -1,0 +1,223 @@
+"""Normalisation layers and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..builder import GraphBuilder
+from ..registry import symbolic
+from ..value import Value
+from .promotion import DataType, as_float, cast, unsupported
+from .shape import axis_of, size_at, sizes
+
+
+def _filled(g: GraphBuilder, like: Value, count: Any, value: float) -> Value:
+    if isinstance(count, int):
+        return g.constant(np.full(count, value, like.element.numpy()))
+    return g.expand(g.constant(np.array(value, like.element.numpy())), [count])
+
+
+@symbolic("aten", "batch_norm")
+def batch_norm(
+    g: GraphBuilder,
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value | None,
+    running_var: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Value:
+    """aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, ...) -> Tensor"""
+    channels = size_at(g, input, 1)
+    weight = _filled(g, input, channels, 1.0) if weight is None else weight
+    bias = _filled(g, input, channels, 0.0) if bias is None else bias
+    if training or running_mean is None or running_var is None:
+        if running_mean is not None and running_mean.is_constant and momentum:
+            raise unsupported("batch_norm in training mode changes its running statistics: call eval()", g)
+        return _batch_statistics(g, input, weight, bias, eps)
+    x = g.Unsqueeze(input, [2]) if input.rank == 2 and input.element == DataType.DOUBLE else input
+    y = g.BatchNormalization(x, weight, bias, running_mean, running_var, epsilon=eps)
+    return y if x is input else g.Squeeze(y, [2])
+
+
+def _batch_statistics(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float) -> Value:
+    axes = [0, *range(2, x.rank)]
+    centred = g.Sub(x, g.ReduceMean(x, axes))
+    variance = g.ReduceMean(g.Mul(centred, centred), axes)
+    shape = [size_at(g, x, 1)] + [1] * (x.rank - 2)
+    normal = g.Div(centred, g.Sqrt(g.Add(variance, eps)))
+    return g.Add(g.Mul(normal, g.reshape(weight, shape)), g.reshape(bias, shape))
+
+
+@symbolic("aten", "_native_batch_norm_legit_no_training")
+def native_batch_norm_no_training(
+    g: GraphBuilder, input: Value, weight: Value | None, bias: Value | None, running_mean: Value, running_var: Value,
+    momentum: float, eps: float,
+) -> tuple[Value, Value, Value]:  # fmt: skip
+    """aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, ...) -> (Tensor, Tensor, Tensor)"""
+    y = batch_norm(g, input, weight, bias, running_mean, running_var, False, momentum, eps)
+    empty = g.constant(np.zeros(0, input.element.numpy()))
+    return y, empty, empty
+
+
+@symbolic("aten", "layer_norm")
+def layer_norm(
+    g: GraphBuilder,
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Value:
+    """aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, ...) -> Tensor"""
+    if weight is None:
+        ones = g.constant(np.array(1, input.element.numpy()))
+        weight = g.expand(ones, list(normalized_shape))
+    return g.LayerNormalization(input, weight, bias, axis=-len(normalized_shape), epsilon=eps)
+
+
+@symbolic("aten", "native_layer_norm")
+def native_layer_norm(
+    g: GraphBuilder, input: Value, normalized_shape: Sequence[int], weight: Value | None, bias: Value | None, eps: float
+) -> tuple[Value, Value, Value]:
+    """aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, ...) -> (Tensor, Tensor, Tensor)"""
+    axes = list(range(-len(normalized_shape), 0))
+    mean = g.ReduceMean(input, axes)
+    centred = g.Sub(input, mean)
+    inverse = g.Reciprocal(g.Sqrt(g.Add(g.ReduceMean(g.Mul(centred, centred), axes), eps)))
+    return layer_norm(g, input, normalized_shape, weight, bias, eps), mean, inverse
+
+
+@symbolic("aten", "group_norm")
+def group_norm(
+    g: GraphBuilder,
+    input: Value,
+    num_groups: int,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Value:
+    """aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, ...) -> Tensor"""
+    channels = size_at(g, input, 1)
+    weight = _filled(g, input, channels, 1.0) if weight is None else weight
+    bias = _filled(g, input, channels, 0.0) if bias is None else bias
+    if input.rank == 2:
+        y = g.GroupNormalization(g.Unsqueeze(input, [2]), weight, bias, num_groups=num_groups, epsilon=eps)
+        return g.Squeeze(y, [2])
+    return g.GroupNormalization(input, weight, bias, num_groups=num_groups, epsilon=eps)
+
+
+@symbolic("aten", "instance_norm")
+def instance_norm(
+    g: GraphBuilder,
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value | None,
+    running_var: Value | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Value:
+    """aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, ...) -> Tensor"""
+    if not use_input_stats:
+        return batch_norm(g, input, weight, bias, running_mean, running_var, False, momentum, eps)
+    if running_mean is not None and running_mean.is_constant and momentum:
+        raise unsupported("instance_norm that changes its running statistics: call eval()", g)
+    channels = size_at(g, input, 1)
+    weight = _filled(g, input, channels, 1.0) if weight is None else weight
+    bias = _filled(g, input, channels, 0.0) if bias is None else bias
+    return g.InstanceNormalization(input, weight, bias, epsilon=eps)
+
+
+@symbolic("aten", "rms_norm", "_fused_rms_norm")
+def rms_norm(
+    g: GraphBuilder,
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    eps: float | None = None,
+) -> Value:
+    """aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"""
+    # written out: torch keeps the precision of float32 inside, and casts before it scales
+    x = as_float(g, input)
+    wide = cast(g, x, DataType.FLOAT) if x.element in (DataType.FLOAT16, DataType.BFLOAT16) else x
+    if eps is None:
+        eps = float(ml_dtypes.finfo(x.element.numpy()).eps)
+    axes = list(range(-len(normalized_shape), 0))
+    scale = g.Sqrt(g.Add(g.ReduceMean(g.Mul(wide, wide), axes), eps))
+    normal = g.Div(wide, scale)
+    if weight is None:
+        return cast(g, normal, x.element)
+    return cast(g, g.Mul(normal, cast(g, weight, wide.element)), x.element)
+
+
+@symbolic("aten", "local_response_norm")
+def local_response_norm(
+    g: GraphBuilder, input: Value, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Value:
+    """aten::local_response_norm(Tensor input, int size, float alpha, float beta, float k) -> Tensor"""
+    return g.LRN(input, size=size, alpha=alpha, beta=beta, bias=k)
+
+
+def _softmax(g: GraphBuilder, op: str, x: Value, dim: int, dtype: DataType | None) -> Value:
+    x = cast(g, x, dtype) if dtype is not None else as_float(g, x)
+    if x.rank == 0:
+        return g.reshape(g.call(op, g.reshape(x, [1]), axis=0), [])
+    return g.call(op, x, axis=axis_of(dim, x.rank))
+
+
+@symbolic("aten", "softmax.int")
+def softmax(g: GraphBuilder, self: Value, dim: int, dtype: DataType | None = None) -> Value:
+    """aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+    return _softmax(g, "Softmax", self, dim, dtype)
+
+
+@symbolic("aten", "_softmax")
+def inner_softmax(g: GraphBuilder, self: Value, dim: int, half_to_float: bool) -> Value:
+    """aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"""
+    return _softmax(g, "Softmax", self, dim, DataType.FLOAT if half_to_float else None)
+
+
+@symbolic("aten", "_safe_softmax")
+def safe_softmax(g: GraphBuilder, self: Value, dim: int, dtype: DataType | None = None) -> Value:
+    """aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+    largest = g.ReduceMax(self, [dim])
+    return g.Where(g.Equal(largest, -np.inf), 0.0, _softmax(g, "Softmax", self, dim, dtype))
+
+
+@symbolic("aten", "log_softmax.int")
+def log_softmax(g: GraphBuilder, self: Value, dim: int, dtype: DataType | None = None) -> Value:
+    """aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+    return _softmax(g, "LogSoftmax", self, dim, dtype)
+
+
+@symbolic("aten", "_log_softmax")
+def inner_log_softmax(g: GraphBuilder, self: Value, dim: int, half_to_float: bool) -> Value:
+    """aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"""
+    return _softmax(g, "LogSoftmax", self, dim, DataType.FLOAT if half_to_float else None)
+
+
+@symbolic("aten", "cosine_similarity")
+def cosine_similarity(g: GraphBuilder, x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
+    """aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor"""
+    from .shape import broadcast_tensors
+
+    a, b = broadcast_tensors(g, [as_float(g, x1), as_float(g, x2)])
+    lengths = [g.Max(g.ReduceL2(v, [dim]), eps) for v in (a, b)]
+    return g.ReduceSum(g.Mul(g.Div(a, lengths[0]), g.Div(b, lengths[1])), [dim], keepdims=0)
+
+
+def channel_shape(g: GraphBuilder, x: Value) -> list[Any]:
+    """Sizes of a per-channel vector that broadcasts with x."""
+    return [sizes(g, x)[1]] + [1] * (x.rank - 2)
