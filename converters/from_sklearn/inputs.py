@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.errors import InputSpecError
+from ...symbolic.estimators.calling import walk
 from ...symbolic.spec import TensorSpec, parse_spec
 from ..base import Arrays, Options, renamed
 
@@ -26,16 +27,20 @@ class Layout:
         specs: Inputs of the ONNX model.
         columns: Names of the DataFrame's columns, one for each input (or each column of the matrix); None for none.
         samples: Rows of the given X.
+        missing: The strings "nan" and "None" stand for missing values, which ONNX strings don't have.
     """
 
     kind: str
     specs: list[TensorSpec]
     columns: list[Any] | None = None
     samples: Arrays | None = None
+    missing: bool = False
 
     def rows(self, inputs: Mapping[str, np.ndarray]) -> Any:
         """What the estimator is given: array, DataFrame or list of strings."""
         arrays = [np.asarray(inputs[s.name]) for s in self.specs]
+        if self.missing:
+            arrays = [_with_missing(a) if a.dtype == object else a for a in arrays]
         if self.kind == "text":
             return [str(t) for t in arrays[0]]
         if self.columns is None:
@@ -66,6 +71,7 @@ def read_inputs(model: Any, inputs: Any, options: Options) -> Layout:
         layout = _from_mapping(model, inputs)
     else:
         layout = _from_array(model, inputs)
+    layout.missing = knows_missing_strings(model)
     return _finished(layout, options)
 
 
@@ -166,13 +172,20 @@ def _tensor(array: np.ndarray, what: str) -> np.ndarray:
             return array.astype(bool)
         if kinds <= {int, float, bool, np.int64, np.float64, np.float32, type(None)}:
             return array.astype(np.float64)
-        if any(issubclass(k, str) for k in kinds) and kinds <= {str, np.str_, float, type(None)}:
-            raise InputSpecError(f"{what} has missing values among its strings, which ONNX strings can't hold")
+        if kinds <= {str, np.str_, float, type(None)} and all(v != v for v in array.reshape(-1) if type(v) is float):
+            return np.array([str(v) for v in array.reshape(-1)], object).reshape(array.shape)
         mixed = ", ".join(sorted(k.__name__ for k in kinds))
         raise InputSpecError(f"{what} mixes {mixed}: pass a DataFrame, each column becomes an input of its own dtype")
     if array.dtype == np.float16 or array.dtype.kind not in "biuf":
         raise InputSpecError(f"{what} has dtype {array.dtype}; ONNX inputs of estimators are numbers or strings")
     return array
+
+
+def _with_missing(array: np.ndarray) -> np.ndarray:
+    found = array.copy()
+    found[array == "nan"] = np.nan
+    found[array == "None"] = None
+    return found
 
 
 def _dtype_name(array: np.ndarray) -> str:
@@ -271,20 +284,28 @@ def used_columns(model: Any) -> list[Any] | None:
 
 
 def column_dtypes(model: Any, dtype: str) -> dict[Any, str]:
-    """Dtype of each column of a ColumnTransformer in front, where an encoder's categories tell it."""
+    """Dtype of each column of a ColumnTransformer in front, where an encoder or imputer tells it."""
     first = entry(model)
     found: dict[Any, str] = {}
     for name, transformer, _ in first.transformers_:
-        indices = first._transformer_to_input_indices.get(name, ())
-        members = [transformer, *(s for _, s in getattr(transformer, "steps", ()))]
-        for member in members:
-            for i, categories in zip(indices, getattr(member, "categories_", ()), strict=False):
+        columns = [first.feature_names_in_[i] for i in first._transformer_to_input_indices.get(name, ())]
+        for member in (transformer, *(s for _, s in getattr(transformer, "steps", ()))):
+            for column, categories in zip(columns, getattr(member, "categories_", ()), strict=False):
                 kind = np.asarray(categories).dtype.kind
-                found[first.feature_names_in_[i]] = (
-                    "string" if kind in "OUST" else "int64" if kind in "iu" else "bool" if kind == "b" else dtype
-                )
-            if isinstance(getattr(member, "statistics_", None), np.ndarray) and member.statistics_.dtype == object:
-                for i, value in zip(indices, member.statistics_, strict=False):
-                    if isinstance(value, str):
-                        found[first.feature_names_in_[i]] = "string"
+                own = {"i": "int64", "u": "int64", "b": "bool", "f": dtype}.get(kind, "string")
+                found.setdefault(column, own)
+            for column, value in zip(columns, np.atleast_1d(getattr(member, "statistics_", ())), strict=False):
+                if isinstance(value, str):
+                    found.setdefault(column, "string")
     return found
+
+
+def knows_missing_strings(model: Any) -> bool:
+    """Whether an encoder or imputer anywhere in the model was fitted with missing values among strings."""
+    for est, _ in walk(model, ""):
+        if np.asarray(getattr(est, "statistics_", 0.0)).dtype == object:
+            return True
+        for categories in getattr(est, "categories_", ()):
+            if np.asarray(categories).dtype == object and any(c is None or c != c for c in categories):
+                return True
+    return False

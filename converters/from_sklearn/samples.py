@@ -120,9 +120,18 @@ def _encoder(est: Any, origins: _Origins, profiles: list[Profile]) -> _Origins:
     for origin, categories in zip(origins, est.categories_, strict=False):
         if origin is not None:
             profile = profiles[origin.index]
-            profile.categories.extend(c for c in categories if c is not None and c == c)
+            words = any(isinstance(c, str) for c in categories)
+            profile.categories.extend(str(c) if words else c for c in categories if words or c == c)
             profile.unknown = profile.unknown and getattr(est, "handle_unknown", "error") != "error"
-    return [None] * sum(len(c) + 1 for c in est.categories_)
+    return [None] * _width_out(est, len(origins))
+
+
+def _width_out(est: Any, width: int) -> int:
+    """Number of features that an estimator puts out; `width` where it doesn't say."""
+    try:
+        return len(est.get_feature_names_out())
+    except (AttributeError, ValueError, NotImplementedError):
+        return width
 
 
 def _members(est: Any) -> list[Any]:
@@ -153,18 +162,24 @@ def _scaler(est: Any, origins: _Origins, profiles: list[Profile]) -> _Origins:
     """Origins behind a scaler of single features; what any other estimator puts out comes from nowhere."""
     line = _line(est, len(origins))
     if line is None:
-        return [None] * max(len(origins), 1)
+        return [None] * _width_out(est, max(len(origins), 1))
     slopes, offsets = line
     found: _Origins = []
     for origin, slope, offset in zip(origins, slopes, offsets, strict=True):
         if origin is None or not slope:
             found.append(None)
             continue
+        if type(est).__name__ == "SimpleImputer":
+            word = est.statistics_[len(found)]
+            profiles[origin.index].categories.extend([word, "nan"] if isinstance(word, str) else [])
+            found.append(origin)
+            continue
         profiles[origin.index].values.append(
             ((np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) - offset) / slope - origin.offset) / origin.slope
         )
         found.append(_Origin(origin.index, origin.slope * slope, origin.offset * slope + offset))
-    return found
+    indicated = getattr(getattr(est, "indicator_", None), "features_", ())
+    return found + [None] * len(indicated)
 
 
 def _line(est: Any, width: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -181,9 +196,9 @@ def _line(est: Any, width: int) -> tuple[np.ndarray, np.ndarray] | None:
         return np.asarray(est.scale_), np.asarray(est.min_)
     if name == "MaxAbsScaler":
         return 1 / np.asarray(est.scale_), zeros
-    statistics = getattr(est, "statistics_", None)
-    numeric = name == "SimpleImputer" and np.asarray(statistics).dtype.kind == "f" and not np.isnan(statistics).any()
-    return (ones, zeros) if numeric or name == "FunctionTransformer" else None
+    if name == "SimpleImputer":
+        return None if any(s is None or s != s for s in est.statistics_) else (ones, zeros)
+    return (ones, zeros) if name == "FunctionTransformer" else None
 
 
 # --- rows ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml import labels
+from ..ml.dtypes import clip
 from ..ml.packing import sum_trees
 from ..ml.trees import TreeTable, from_nodes, with_constant
 from ..registry import symbolic
@@ -33,7 +34,8 @@ def _constant_init(est: Any) -> np.ndarray | None:
     if type(est.init_).__name__ in ("DummyClassifier", "DummyRegressor"):
         # scikit-learn's own code takes the link of the prediction; it doesn't depend on the row
         row = np.zeros((1, est.n_features_in_), np.float32)
-        return np.asarray(est._raw_predict_init(row), np.float64)[0]
+        start: np.ndarray = np.asarray(est._raw_predict_init(row), np.float64)[0]
+        return start
     return None
 
 
@@ -60,8 +62,8 @@ def _init_link(g: GraphBuilder, x: Features, est: Any) -> Value:
     proba = classify(g, est.init_, rows, "init").probabilities
     if proba is None or link not in ("LogitLink", "HalfLogitLink", "MultinomialLogit"):
         raise unsupported(g, est, f"init={type(est.init_).__name__} with {link}")
-    eps = np.finfo(np.float64).eps
-    p = g.Clip(g.Cast(proba, to=ir.DataType.DOUBLE), np.float64(eps), np.float64(1 - eps))
+    eps = float(np.finfo(np.float64).eps)
+    p = clip(g, g.Cast(proba, to=ir.DataType.DOUBLE), eps, 1 - eps)
     if link == "MultinomialLogit":
         log = g.Log(p)
         return g.Sub(log, g.ReduceMean(log, [1], keepdims=1))

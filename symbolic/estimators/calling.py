@@ -146,7 +146,8 @@ def call(g: GraphBuilder, est: Any, x: Features, name: str) -> Result:
         found = find(est, g.opset)
         if found is None:
             raise unsupported(g, est, "it has no symbolic function")
-        return found.function(g, x, est)
+        result: Result = found.function(g, x, est)
+        return result
 
 
 def transform(g: GraphBuilder, est: Any, x: Features, name: str) -> Features:

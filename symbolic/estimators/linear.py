@@ -8,6 +8,7 @@ import numpy as np
 
 from ..builder import GraphBuilder
 from ..ml import labels
+from ..ml.dtypes import clip, double
 from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
@@ -45,7 +46,7 @@ def decision(g: GraphBuilder, x: Features, est: Any) -> Value:
     """``decision_function`` of a linear classifier: [batch] for two classes, else [batch, classes]."""
     coefficients, intercept = np.asarray(est.coef_), np.asarray(est.intercept_)
     if coefficients.ndim == 2 and coefficients.shape[0] == 1:
-        return affine(g, matrix(g, x), coefficients[0], intercept.reshape(-1)[0])
+        return affine(g, matrix(g, x), coefficients[0], np.atleast_1d(intercept)[:1])
     return affine(g, matrix(g, x), coefficients, intercept)
 
 
@@ -93,8 +94,10 @@ def sgd_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
 
 def _modified_huber(g: GraphBuilder, scores: Value) -> Value:
     """``(clip(score, -1, 1) + 1) / 2``, as shares of their sum for more classes; equal shares where all are 0."""
-    kind = scores.element.numpy()
-    half = g.Div(g.Add(g.Clip(scores, kind.type(-1), kind.type(1)), kind.type(1)), kind.type(2))
+    if scores.rank == 1:
+        scores = double(g, scores)
+    kind = scores.element.numpy().type
+    half = g.Div(g.Add(clip(g, scores, -1.0, 1.0), kind(1)), kind(2))
     return labels.two_columns(g, half) if scores.rank == 1 else labels.shares(g, half)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..builder import GraphBuilder
-from ..ml.dtypes import as_float, cast, double, in_place
+from ..ml.dtypes import as_float, cast, clip, double, in_place
 from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Features, Sparse, matrix, read, unsupported
@@ -64,12 +64,7 @@ def min_max_scaler(g: GraphBuilder, x: Features, est: Any) -> Features:
     """MinMaxScaler.transform(X): X * scale_ + min_, clipped to feature_range if clip"""
     params = read(g, est, "feature_range", "clip")
     rows = in_place(g, "Add", in_place(g, "Mul", _dense(g, x, est), est.scale_), est.min_)
-    return _clipped(g, rows, *params.feature_range) if params.clip else rows
-
-
-def _clipped(g: GraphBuilder, rows: Value, low: float, high: float) -> Value:
-    kind = rows.element.numpy().type
-    return g.Clip(rows, kind(low), kind(high))
+    return clip(g, rows, *params.feature_range) if params.clip else rows
 
 
 @symbolic(DIALECT, _MODULE + "MaxAbsScaler")
@@ -79,7 +74,7 @@ def max_abs_scaler(g: GraphBuilder, x: Features, est: Any) -> Features:
     scaled = _by_scale(g, x, _rows(g, x), est.scale_)
     if not params.clip:
         return scaled
-    rows = _clipped(g, matrix(g, scaled), -1.0, 1.0)
+    rows = clip(g, matrix(g, scaled), -1.0, 1.0)
     return Sparse(rows) if isinstance(x, Sparse) else rows
 
 

@@ -45,6 +45,13 @@ def in_place(g: GraphBuilder, op: str, x: Value, parameter: np.ndarray) -> Value
     return cast(g, g.call(op, a, b), x.element)
 
 
+def clip(g: GraphBuilder, x: Value, low: float, high: float) -> Value:
+    """``np.clip(x, low, high)``: NaN stays NaN. Clip has no kernel for doubles at the oldest opsets."""
+    kind = x.element.numpy().type
+    raised = g.Where(g.Less(x, kind(low)), kind(low), x)
+    return g.Where(g.Greater(raised, kind(high)), kind(high), raised)
+
+
 def concat(g: GraphBuilder, parts: list[Value]) -> Value:
     """Columns side by side in their common dtype."""
     if len(parts) == 1:

@@ -48,8 +48,17 @@ def above(g: GraphBuilder, scores: Value, limit: float = 0.0, *, reached: bool =
 
 
 def sigmoid(g: GraphBuilder, scores: Value) -> Value:
-    """``expit(scores)``, computed in double, in the dtype of the scores."""
-    return cast(g, g.Sigmoid(double(g, scores)), scores.element)
+    """``1 / (1 + exp(-scores))``, computed in double, in the dtype of the scores.
+
+    onnxruntime's Sigmoid takes ``1 - p`` of the mirrored score, which loses small probabilities.
+    """
+    one = np.float64(1)
+    found = cast(g, g.Div(one, g.Add(one, g.Exp(g.Neg(double(g, scores))))), scores.element)
+    if scores.dtype is not ir.DataType.FLOAT:
+        return found
+    # where exp(-score) leaves float32 the source gets 0
+    vanishes = g.Less(scores, np.float32(-np.log(np.finfo(np.float32).max)))
+    return g.Where(vanishes, np.float32(0), found)
 
 
 def softmax(g: GraphBuilder, scores: Value) -> Value:

@@ -27,10 +27,8 @@ def affine(g: GraphBuilder, x: Value, coefficients: np.ndarray, intercept: np.nd
     product = g.MatMul(cast(g, x, dtype), g.constant(np.ascontiguousarray(weights), dtype))
     if flat:
         product = g.Squeeze(product, [1])
-    bias = np.asarray(intercept)
-    if bias.dtype.kind != "f":
-        bias = bias.astype(dtype.numpy())
-    if not bias.any():
-        return product
-    wider = common(dtype, ir.DataType.from_numpy(bias.dtype)) if bias.ndim else dtype
-    return g.Add(cast(g, product, wider), g.constant(bias, wider))
+    # the installed numpy says whether a number that is no array widens the result
+    wider = ir.DataType.from_numpy(np.result_type(np.zeros(1, dtype.numpy()), intercept))
+    product = cast(g, product, wider)
+    bias = np.asarray(intercept, wider.numpy())
+    return g.Add(product, bias) if bias.any() else product

@@ -266,7 +266,8 @@ def _tree_regressor(g: GraphBuilder, x: Value, table: TreeTable, thresholds: np.
     nothing = np.zeros(table.leaves, np.int64)
 
     def both(at_splits: np.ndarray, at_leaves: np.ndarray) -> np.ndarray:
-        return np.concatenate([at_splits, at_leaves])[order]
+        found: np.ndarray = np.concatenate([at_splits, at_leaves])[order]
+        return found
 
     node_tree = both(table.split_tree, table.leaf_tree)
     values = both(thresholds, nothing.astype(thresholds.dtype))

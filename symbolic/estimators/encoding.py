@@ -1,0 +1,124 @@
+"""Encoders of categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from ..builder import GraphBuilder
+from ..ml.categories import codes, matches, texts
+from ..ml.dtypes import concat
+from ..registry import symbolic
+from ..value import Value
+from .calling import DIALECT, Features, Sparse, columns, read, unsupported
+
+_MODULE = "sklearn.preprocessing."
+
+
+def _columns(g: GraphBuilder, x: Features, est: Any) -> list[Value]:
+    found = columns(g, x)
+    if len(found) != len(est.categories_):
+        raise unsupported(g, est, f"it is given {len(found)} columns and was fitted with {len(est.categories_)}")
+    for i, (column, categories) in enumerate(zip(found, est.categories_, strict=True)):
+        try:
+            words = texts(categories)
+        except TypeError as error:
+            raise unsupported(g, est, f"{error} (column {i})") from error
+        if (words is not None) != (column.dtype is ir.DataType.STRING):
+            kind = "strings" if words is not None else "numbers"
+            raise unsupported(g, est, f"column {i} is {column.element.name}, its categories are {kind}")
+    return found
+
+
+def _infrequent(est: Any, i: int) -> np.ndarray | None:
+    """Code of each category of feature i after rare ones were put together; None where none are."""
+    if not getattr(est, "_infrequent_enabled", False):
+        return None
+    found: np.ndarray | None = est._default_to_infrequent_mappings[i]
+    return found
+
+
+@symbolic(DIALECT, _MODULE + "OneHotEncoder")
+def one_hot_encoder(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """OneHotEncoder.transform(X): for each category of each feature whether X has it"""
+    params = read(
+        g, est, "drop", "handle_unknown", "sparse_output", "dtype", "min_frequency", "max_categories",
+        ignore=("categories", "feature_name_combiner", "sparse"),
+    )  # fmt: skip
+    if params.handle_unknown not in ("error", "ignore", "infrequent_if_exist", "warn"):
+        raise unsupported(g, est, f"handle_unknown={params.handle_unknown!r}")
+    dtype = ir.DataType.from_numpy(np.dtype(params.dtype))
+    parts = []
+    for i, column in enumerate(_columns(g, x, est)):
+        places, unknown, width = _one_hot_places(est, i)
+        if width:
+            hot = _hot(g, column, est.categories_[i], places, unknown, width)
+            parts.append(g.Cast(hot, to=dtype))
+    if not parts:
+        raise unsupported(g, est, "it gives no columns at all")
+    found = concat(g, parts)
+    return Sparse(found) if getattr(est, "sparse_output", False) else found
+
+
+def _one_hot_places(est: Any, i: int) -> tuple[np.ndarray, int, int]:
+    """Output column of each category of feature i (-1: none), of an unknown value, and the number of columns."""
+    count = len(est.categories_[i])
+    mapping = _infrequent(est, i)
+    places = np.arange(count) if mapping is None else np.asarray(mapping, np.int64)
+    unknown = -1
+    if mapping is not None and est.handle_unknown in ("infrequent_if_exist", "warn"):
+        unknown = int(places[est._infrequent_indices[i][0]])
+    width = int(places.max()) + 1
+    drops = est._drop_idx_after_grouping
+    drop = None if drops is None else drops[i]
+    if drop is not None:
+        moved = np.where(places > drop, places - 1, places)
+        places = np.where(places == drop, -1, moved)
+        unknown = -1 if unknown == drop else unknown - (unknown > drop)
+        width -= 1
+    return places, unknown, width
+
+
+def _hot(g: GraphBuilder, column: Value, categories: np.ndarray, places: np.ndarray, unknown: int, width: int) -> Value:
+    plain = unknown < 0 and texts(categories) is None and len(np.unique(places[places >= 0])) == (places >= 0).sum()
+    if plain and column.dtype is not ir.DataType.STRING:
+        kept = [int(np.flatnonzero(places == k)[0]) for k in range(width)]
+        return matches(g, column, categories[kept])
+    return g.Equal(codes(g, column, categories, places, unknown), np.arange(width))
+
+
+@symbolic(DIALECT, _MODULE + "OrdinalEncoder")
+def ordinal_encoder(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """OrdinalEncoder.transform(X): the number of each value's category"""
+    params = read(
+        g, est, "dtype", "handle_unknown", "unknown_value", "encoded_missing_value", "min_frequency", "max_categories",
+        ignore=("categories",),
+    )  # fmt: skip
+    if params.handle_unknown not in ("error", "use_encoded_value"):
+        raise unsupported(g, est, f"handle_unknown={params.handle_unknown!r}")
+    dtype = np.dtype(params.dtype)
+    unknown = params.unknown_value if params.handle_unknown == "use_encoded_value" else 0
+    parts = []
+    for i, column in enumerate(_columns(g, x, est)):
+        categories = est.categories_[i]
+        table = _ordinal_values(est, i).astype(dtype)
+        table = np.append(table, np.asarray(unknown).astype(dtype))
+        code = codes(g, column, categories, np.arange(len(categories)), len(categories))
+        parts.append(g.Gather(table, g.reshape(code, [column.dim(0)]), axis=0))
+    return g.Concat(*(g.Unsqueeze(p, [1]) for p in parts), axis=1)
+
+
+def _ordinal_values(est: Any, i: int) -> np.ndarray:
+    categories = est.categories_[i]
+    missing = est._missing_indices.get(i)
+    values = np.arange(len(categories), dtype=np.float64)
+    mapping = _infrequent(est, i)
+    if mapping is not None:
+        # a missing value is no part of the grouping
+        known = np.arange(len(categories)) != missing if missing is not None else np.ones(len(categories), bool)
+        values[known] = mapping
+    if missing is not None:
+        values[missing] = est.encoded_missing_value
+    return values
