@@ -17,13 +17,13 @@ from ..symbolic.builder import GraphBuilder
 from ..symbolic.errors import CaptureError, InputSpecError, MissingOp, OpsetError, UnsupportedOps
 from ..symbolic.registry import registry
 from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_domain
-from ..symbolic.schemas import signature
+from ..symbolic.schemas import ML_DOMAIN, signature
 from ..symbolic.spec import DTYPES, TensorSpec, parse_spec
 from ..symbolic.value import Value
 from ..validation.inputs import make_inputs
 from ..validation.models import LoadedModel, load_model
 from .base import Arrays, Frontend, Options, Source, renamed, type_names
-from .sparse import without_sparse
+from .plain_proto import plain
 
 if TYPE_CHECKING:
     from ..validation.providers.ort import Session
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 _TRIALS = (32, 64, 160, 320, 576)
 #: Oldest and newest opset that models may be written at.
 OLDEST, NEWEST = 7, 28
+
+#: Tree ensembles in the form that ai.onnx.ml 5 deprecates: the version before it is imported beside any opset.
+_TREES = {f"{ML_DOMAIN}.TreeEnsemble{kind}" for kind in ("Classifier", "Regressor")}
+_TREES_UNTIL = 4
+_MAP_OPS = ("ZipMap", "CastMap", "DictVectorizer")
 
 
 class OnnxFrontend(Frontend):
@@ -153,6 +158,8 @@ class OnnxSource(Source):
         """Replays the graph; what can't be raised is found first."""
         graph, functions = self.model.graph, self.model.functions
         check_source(graph, functions, self.versions)
+        if g.ml_opset > _TREES_UNTIL and _TREES & set(count_ops(self.model)):
+            g.use_ml_opset(_TREES_UNTIL)
         g.name = graph.name or g.name
         g.doc_string = self.model.doc_string
         g.metadata.update(self.model.metadata_props)
@@ -182,7 +189,7 @@ def _result(g: GraphBuilder, output: ir.Value, env: Environment) -> Value:
 
 def lazy_model(loaded: LoadedModel) -> ir.Model:
     """The model for the builder. Weights are those that `loaded` holds, or stay in their files; none is copied."""
-    model = ir.serde.deserialize_model(without_sparse(loaded.proto))
+    model = ir.serde.deserialize_model(plain(loaded.proto))
     for value in model.graph.initializers.values():
         array = loaded.weights.get(value.name or "")
         if array is not None:
@@ -237,6 +244,8 @@ def _problem(domain: str, op: str, versions: Mapping[str, int]) -> str | None:
         return "it is no operator of the ONNX standard"
     if domain not in versions:
         return "" if domain else None  # an absent default domain is an error of the whole model
+    if domain and op in _MAP_OPS:
+        return "it works on maps, which onnx_ir can't hold (export the model without it: zipmap=False in skl2onnx)"
     known = signature(op, versions[domain], domain) is not None
     name = f"{domain}.{op}" if domain else op
     if known or registry.lookup("onnx_import", name, versions[domain]) is not None:

@@ -73,6 +73,11 @@ class GraphBuilder(SizeArithmetic):
         self._size_sources: dict[str, tuple[Value, int]] = {}
         self._symbols: dict[str, Dim] = parent.root._symbols if parent else {}
 
+    def use_ml_opset(self, version: int) -> None:
+        """Writes another version of ai.onnx.ml than the one released with the opset; nothing may be written before."""
+        self.ml_opset = version
+        self._adapter = Adapter(self.opset, version)
+
     # --- inputs, outputs, constants --------------------------------------------------------------------------------
 
     def input(

@@ -28,12 +28,16 @@ def label_encoder(
     return g.call("LabelEncoder", X, domain=ML_DOMAIN, default_string=default_string, **table)  # type: ignore[no-any-return]
 
 
-def _tree_ensemble(op: str) -> None:
-    @symbolic("onnx_import", f"{ML_DOMAIN}.{op}", until=4)
+def _tree_ensemble(op: str, ranks: tuple[int, ...]) -> None:
+    @symbolic("onnx_import", f"{ML_DOMAIN}.{op}")
     def trees(g: GraphBuilder, X: Value, outputs: Wanted = 1, **attributes: Any) -> Any:
         """TreeEnsembleClassifier, TreeEnsembleRegressor-1, 3(X) {...}: kept as it is."""
-        return g.raw(op, X, domain=ML_DOMAIN, outputs=outputs, **attributes)
+        found = g.raw(op, X, domain=ML_DOMAIN, outputs=outputs, **attributes)
+        for result, rank in zip(found if isinstance(found, tuple) else (found,), ranks, strict=False):
+            if result is not None and result.sizes is None:  # the first version infers nothing
+                result.sizes = (X.dim(0), *(None,) * (rank - 1))
+        return found
 
 
-for _op in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
-    _tree_ensemble(_op)
+_tree_ensemble("TreeEnsembleClassifier", (1, 2))
+_tree_ensemble("TreeEnsembleRegressor", (2,))

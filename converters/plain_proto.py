@@ -1,4 +1,4 @@
-"""Sparse weights and constants of an ONNX file as dense ones: the builder knows dense tensors only."""
+"""An ONNX model's protobuf in the form that the builder reads: sparse tensors dense, map types left out."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ import onnx
 from ..validation.models import iter_graphs
 
 
-def without_sparse(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model itself where nothing in it is sparse, else a copy with dense tensors."""
-    if not any(_has_sparse(graph) for graph in iter_graphs(model.graph)):
+def plain(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model itself where there is nothing to change, else a copy.
+
+    A map type is only left out here: operators that make or take maps are refused by name later.
+    """
+    graphs = list(iter_graphs(model.graph))
+    if not any(_has_sparse(g) or any(map(_is_map, _values(g))) for g in graphs):
         return model
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for graph in iter_graphs(copy.graph):
+        for value in filter(_is_map, _values(graph)):
+            value.ClearField("type")
         for sparse in graph.sparse_initializer:
             graph.initializer.append(dense(sparse))
         del graph.sparse_initializer[:]
@@ -24,6 +30,21 @@ def without_sparse(model: onnx.ModelProto) -> onnx.ModelProto:
                     tensor = dense(attribute.sparse_tensor)
                     attribute.CopyFrom(onnx.helper.make_attribute("value", tensor))
     return copy
+
+
+def _values(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    return [*graph.input, *graph.output, *graph.value_info]
+
+
+def _is_map(value: onnx.ValueInfoProto) -> bool:
+    kind = value.type
+    while True:
+        if kind.HasField("sequence_type"):
+            kind = kind.sequence_type.elem_type
+        elif kind.HasField("optional_type"):
+            kind = kind.optional_type.elem_type
+        else:
+            return bool(kind.HasField("map_type"))
 
 
 def dense(sparse: onnx.SparseTensorProto) -> onnx.TensorProto:
