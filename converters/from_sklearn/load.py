@@ -17,6 +17,9 @@ from .source import SklearnSource
 #: Libraries whose estimators are scikit-learn's by base class, but have frontends of their own.
 _OTHERS = ("xgboost", "lightgbm", "catboost")
 _EXTRA = ("dtype", "frame")
+#: Types that hold numbers only, which skops asks about all the same. Damaged trees are found before they are run:
+#: translating checks every node.
+_DATA_TYPES = frozenset({"numpy.dtype", "sklearn.tree._tree.Tree"})
 
 
 class SklearnFrontend(Frontend):
@@ -101,10 +104,11 @@ def _load_skops(path: Path, trust: bool) -> Any:
         import skops.io
     except ModuleNotFoundError as error:
         raise MissingDependency("skops", "sklearn", f"reading {path}") from error
-    foreign = skops.io.get_untrusted_types(file=path)
+    unknown = skops.io.get_untrusted_types(file=path)
+    foreign = [name for name in unknown if name not in _DATA_TYPES]
     if foreign and not trust:
         raise UntrustedFile(str(path), foreign, "a skops file with types that skops doesn't know")
-    return skops.io.load(path, trusted=foreign)
+    return skops.io.load(path, trusted=unknown)
 
 
 def _load_pickle(path: Path, trust: bool) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
+from ..errors import TranslationError
 from ..ml import labels
 from ..ml.packing import sum_trees
 from ..ml.trees import TreeTable, from_nodes
@@ -32,6 +33,7 @@ def read_trees(
     if scale is not None:
         values = scale * values
     left = nodes["left_child"]
+    _check_nodes(nodes, [t.node_count for t in trees], features)
     return from_nodes(
         [t.node_count for t in trees],
         features=features,
@@ -46,6 +48,19 @@ def read_trees(
         targets=outputs or values.shape[1],
         tree_target=None if outputs is None else np.arange(len(trees)) % outputs,
     )
+
+
+def _check_nodes(nodes: np.ndarray, counts: list[int], features: int) -> None:
+    """Refuses nodes that point outside their tree: scikit-learn would read past its memory, or run for ever."""
+    split = np.flatnonzero(nodes["left_child"] != -1)
+    sizes = np.asarray(counts)
+    count = np.repeat(sizes, sizes)[split]
+    number = split - np.repeat(np.cumsum(sizes) - sizes, sizes)[split]
+    sound = (nodes["feature"][split] >= 0) & (nodes["feature"][split] < features)
+    for side in ("left_child", "right_child"):  # a child always comes after its parent
+        sound &= (nodes[side][split] > number) & (nodes[side][split] < count)
+    if not sound.all():
+        raise TranslationError(f"{int((~sound).sum())} nodes of the trees point nowhere: the model is damaged")
 
 
 def _votes(g: GraphBuilder, x: Features, est: Any, trees: Sequence[Any]) -> Value:
