@@ -42,9 +42,8 @@ def capture(module: Any, arguments: Arguments) -> Any:
 
 def _export(module: Any, arguments: Arguments, shapes: Any, *, deferred: bool) -> Any:
     import torch
-    from torch.fx.experimental import _config
 
-    with warnings.catch_warnings(), torch.no_grad(), recurrent_shapes(), _config.patch(backed_size_oblivious=True):
+    with warnings.catch_warnings(), torch.no_grad(), plain_attention(), _traceable():
         warnings.simplefilter("ignore")
         return torch.export.export(
             module,
@@ -56,9 +55,34 @@ def _export(module: Any, arguments: Arguments, shapes: Any, *, deferred: bool) -
         )
 
 
+@contextmanager
+def _traceable() -> Iterator[None]:
+    """Sizes of 0 and 1 aren't taken for constants, recurrent layers stay whole."""
+    from torch.fx.experimental import _config
+
+    with recurrent_shapes(), _config.patch(backed_size_oblivious=True):
+        yield
+
+
 def _about_ranges(error: BaseException) -> bool:
     """Whether the sizes' guards are what failed: they may be checked at run time instead."""
     return type(error).__name__ in ("UserError", "ConstraintViolationError") and "onstraint" in str(error)
+
+
+@contextmanager
+def plain_attention() -> Iterator[None]:
+    """Keeps nn.TransformerEncoder and nn.MultiheadAttention off their fused inference path.
+
+    That path is another function: it zeroes padded positions and shortens the sequence to the longest one in use.
+    """
+    import torch
+
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
 
 
 # --- recurrent layers ------------------------------------------------------------------------------------------------
@@ -141,9 +165,8 @@ def known_decompositions() -> dict[Any, Callable[..., Any]]:
 
 def _rewritten(program: Any, table: dict[Any, Any]) -> Any:
     import torch
-    from torch.fx.experimental import _config
 
-    with warnings.catch_warnings(), torch.no_grad(), recurrent_shapes(), _config.patch(backed_size_oblivious=True):
+    with warnings.catch_warnings(), torch.no_grad(), _traceable():
         warnings.simplefilter("ignore")
         try:
             return program.run_decompositions(table)

@@ -12,6 +12,7 @@ from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed
+from .capture import plain_attention
 from .dims import Dims, symbol_of
 from .graph import Walk, onnx_dtype, prepare
 from .inputs import Arguments, key_text
@@ -91,7 +92,7 @@ class TorchSource(Source):
         import torch
 
         tensors = [to_torch(inputs[s.name]) for s in self.specs]
-        with torch.no_grad():
+        with torch.no_grad(), plain_attention():
             leaves = self._run_module(tensors) if self._module else self._interpret(self.program, tensors, {})
         return {
             name: to_numpy(leaves[index]) for name, (_, index) in zip(self.output_names, self._outputs, strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..dims import Dim, product
+from ..dims import product
 from ..registry import symbolic
 from ..value import Value
 from .promotion import NARROW, DataType, cast, compute, result_type, unsupported
@@ -523,8 +523,3 @@ def one_hot(g: GraphBuilder, self: Value, num_classes: Any = -1) -> Value:
 def numel(g: GraphBuilder, self: Value) -> Value:
     """aten::numel(Tensor self) -> int"""
     return g.Size(self)
-
-
-def open_size(size: Any) -> bool:
-    """Whether a size isn't a plain number."""
-    return isinstance(size, (Dim, Value))
