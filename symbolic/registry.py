@@ -17,6 +17,10 @@ DIALECT_PACKAGES = {
     "onnx_import": "onnx_import",
     "aten": "aten",
     "estimators": "estimators",
+    "jaxpr": "jaxpr",
+    "stablehlo": "stablehlo",
+    "keras_layers": "keras_layers",
+    "paddle_pir": "paddle_pir",
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])

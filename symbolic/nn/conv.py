@@ -112,3 +112,13 @@ def fixed_kernel(weight: Value) -> list[int]:
     if weight.sizes is None or len(sizes) != weight.rank - 2:
         raise ValueError("a convolution needs a kernel of fixed size")
     return sizes
+
+
+def with_bias(g: GraphBuilder, y: Value, bias: Value) -> Value:
+    """Adds one number for each channel of a channels-first tensor; to a convolution just made, as its own bias."""
+    node = y.producer()
+    if node is not None and node.op_type == "Conv" and len(node.inputs) == 2 and not y.uses() and y.builder is g:
+        node.resize_inputs(3)
+        node.replace_input_with(2, bias)
+        return y
+    return g.Add(y, g.Unsqueeze(bias, list(range(1, y.rank - 1))))

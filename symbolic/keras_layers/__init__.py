@@ -1,0 +1,1 @@
+"""Dialect ``keras_layers``: the layers of Keras by class name, its operations as ``ops.<class>``."""
