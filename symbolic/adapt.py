@@ -129,7 +129,7 @@ class Adapter:
         if inferred is None:
             inferred = self._inferred(g, target, args, attributes, outputs)
         for i, (type_, _) in enumerate(inferred):
-            if type_ is None or isinstance(type_, ir.TensorType) or target.result(i).takes(type_):
+            if type_ is None or target.result(i).takes(type_):
                 continue
             needs = schemas.first_version_with_result(op, i, type_, domain)
             raise self._wrong_type(target, target.result(i).name, type_, needs, g.location)
@@ -270,7 +270,8 @@ class Adapter:
         if body is None:
             raise self._absent(found.op, found.domain, g.location)
         try:
-            return _visible(replay_function(g, body, args, attributes, outputs), outputs)
+            defaults = {name: found.default(name) for name in found.attributes}
+            return _visible(replay_function(g, body, args, {**defaults, **attributes}, outputs), outputs)
         except OpsetError as error:
             # the user knows the operator that was called, not the one inside its body
             raise OpsetError(

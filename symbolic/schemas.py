@@ -75,7 +75,8 @@ class Signature:
     def default(self, name: str) -> Any:
         """Default of an attribute as a Python value, or None."""
         proto = self.attributes[name].default_value
-        return None if proto.type == 0 else onnx.helper.get_attribute_value(proto)
+        value = None if proto.type == 0 else onnx.helper.get_attribute_value(proto)
+        return value.decode() if isinstance(value, bytes) else value
 
 
 def type_text(type_: ir.TypeProtocol) -> str:

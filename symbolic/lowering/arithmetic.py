@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
 def _comparable(dtype: ir.DataType) -> ir.DataType:
     """The integer type to compare in: what runtimes have kernels for."""
-    if BITS[dtype] < 32:
-        return ir.DataType.INT32
-    return ir.DataType.INT64 if dtype is ir.DataType.UINT32 else dtype
+    return ir.DataType.INT32 if BITS[dtype] < 32 or dtype is ir.DataType.INT32 else ir.DataType.INT64
 
 
 def _pick(g: GraphBuilder, values: tuple[Value, ...], better: str) -> Any:
     """Elementwise maximum or minimum of integers by comparison and choice."""
     dtype = values[0].element
-    wide = [g.Cast(v, to=_comparable(dtype)) if _comparable(dtype) != dtype else v for v in values]
-    best = wide[0]
+    wide = [v if _comparable(dtype) == dtype else g.Cast(v, to=_comparable(dtype)) for v in values]
+    best, key = wide[0], _ordered(g, wide[0], dtype)
     for other in wide[1:]:
-        best = g.Where(g.call(better, other, best), other, best)
-    return g.Cast(best, to=dtype) if best.element != dtype else best
+        challenger = _ordered(g, other, dtype)
+        best = g.Where(g.call(better, challenger, key), other, best)
+        key = _ordered(g, best, dtype)
+    return best if best.element == dtype else g.Cast(best, to=dtype)
+
+
+def _ordered(g: GraphBuilder, x: Value, dtype: ir.DataType) -> Value:
+    """What orders like the values: the int64 that an uint64 was cast to is moved down by half the range."""
+    return g.Add(x, np.int64(-(2**63))) if dtype is ir.DataType.UINT64 else x  # type: ignore[no-any-return]
 
 
 @symbolic("onnx", "Max", until=11)
@@ -140,3 +145,9 @@ def range_(g: GraphBuilder, start: Value, limit: Value, delta: Value) -> Any:
     """(start, limit, delta) -> range; vectors of one element are taken as scalars"""
     scalars = [g.Squeeze(v) if v.sizes == (1,) else v for v in (start, limit, delta)]
     return g.raw("Range", *scalars)
+
+
+@symbolic("onnx", "CastLike")
+def cast_like(g: GraphBuilder, input: Value, target_type: Value, **attributes: Any) -> Any:
+    """(input, target_type, saturate, round_mode) -> input as the type of the other, which is known: a Cast"""
+    return g.Cast(input, to=target_type.element, **attributes)

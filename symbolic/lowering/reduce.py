@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx_ir as ir
+
 from ..registry import symbolic
 from .axes import reduce_flagged
 from .common import known_ints, known_rank, refuse
@@ -49,9 +52,33 @@ def _at_run_time(g: GraphBuilder, op: str, needs: int, data: Value, axes: Value,
     return result if last is None else g.call(last, result)
 
 
-for _op in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare"):
+for _op in ("Sum", "Mean", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare"):
     _needs = 13 if _op == "Sum" else 18
     symbolic("onnx", f"Reduce{_op}", until=_needs - 1)(_with_axes_attribute(f"Reduce{_op}", _needs))
+
+
+def _extreme(op: str) -> Callable[..., Any]:
+    reduction = _with_axes_attribute(op, 18)
+
+    def extreme(g: GraphBuilder, data: Value, axes: Value | None = None, **attributes: int) -> Any:
+        """(data, axes?, keepdims, noop_with_empty_axes) -> maximum or minimum; bool came with opset 20"""
+        kind = data.element
+        if kind is ir.DataType.BOOL:  # the extreme of nothing is the least or greatest int32
+            found = g.call(op, g.Cast(data, to=ir.DataType.INT32), axes, **attributes)
+            return g.Greater(found, 0)
+        if g.opset >= 18:
+            return NotImplemented
+        if kind in (ir.DataType.INT8, ir.DataType.UINT8) and g.opset < 12:
+            limits = np.iinfo(kind.numpy())
+            found = g.call(op, g.Cast(data, to=ir.DataType.INT32), axes, **attributes)
+            return g.Cast(g.Clip(found, int(limits.min), int(limits.max)), to=kind)
+        return reduction(g, data, axes, **attributes)
+
+    return extreme
+
+
+for _op in ("ReduceMax", "ReduceMin"):
+    symbolic("onnx", _op, until=19)(_extreme(_op))
 
 
 def _last_index(op: str) -> Callable[..., Any]:

@@ -193,49 +193,63 @@ def same_kind(got: Any, wanted: Any) -> str:
 
 @dataclass
 class Original:
-    """A case whose original runs right in onnxruntime: what it is fed and gives."""
+    """A case, what it is fed, and what it has to give.
+
+    Attributes:
+        outputs: What onnxruntime gives for the original; what the standard stores, if the original doesn't run there.
+        stored: Which of the two.
+    """
 
     name: str
     model: onnx.ModelProto
     feeds: dict[str, Any]
     outputs: list[Any]
     random: bool
-    reference_only: bool = False
+    stored: bool = False
 
     def differs(self, got: Sequence[Any]) -> str:
         """Empty where outputs are the original's own."""
         for value, wanted in zip(got, self.outputs, strict=True):
-            found = same_kind(value, wanted) if self.random else difference(value, wanted, CLOSE)
+            if self.random:
+                found = same_kind(value, wanted)
+            elif self.stored:
+                found = stored_difference(value, wanted)
+            else:
+                found = difference(value, wanted, CLOSE)
             if found:
                 return found
         return ""
 
 
-def original(case: Any) -> Original | None:
-    """The case as onnxruntime runs it; None where that fails or differs from what the standard stores."""
-    inputs, stored = case.data_sets[0]
-    feeds = dict(zip((i.name for i in case.model.graph.input), inputs, strict=False))
+def stored_difference(got: Any, wanted: Any) -> str:
+    """Like `difference`, for outputs that the standard stores; exotic dtypes come out of a Cast to float32."""
+    if isinstance(wanted, np.ndarray) and isinstance(got, (np.ndarray, np.generic)) and wanted.dtype.kind not in "OSU":
+        wanted = wanted.astype(got.dtype) if wanted.dtype.kind == "V" or got.dtype == np.float32 else wanted
+    return difference(got, wanted, STORED)
+
+
+def original(case: Any, *, stored: bool = False) -> Original | None:
+    """The case as onnxruntime runs it; None where that fails or differs from what the standard stores.
+
+    Args:
+        case: The standard's case.
+        stored: Take the others instead, with their own outputs or else those that the standard stores.
+    """
+    inputs, outputs = case.data_sets[0]
+    names = (i.name for i in case.model.graph.input)
+    feeds = {n: np.asarray(x) if isinstance(x, np.generic) else x for n, x in zip(names, inputs, strict=False)}
     training = any(n.op_type == "Dropout" and len(n.input) > 2 for n in case.model.graph.node)
     random = training or any(n.op_type in RANDOM for n in case.model.graph.node)
-    try:
-        outputs = run_onnxruntime(case.model, feeds, optimize=False)
-    except Exception:  # noqa: BLE001 - whatever fails in the runtime: the case says nothing about us
+    runs, got = False, None
+    with contextlib.suppress(Exception):  # whatever fails in the runtime: the case says nothing about us
+        got = run_onnxruntime(case.model, feeds, optimize=False)
+        compare = same_kind if random else stored_difference
+        runs = not any(compare(g, w) for g, w in zip(got, outputs, strict=True))
+    if stored == runs:
         return None
-    found = Original(case.name, case.model, feeds, outputs, random)
-    for got, wanted in zip(outputs, stored, strict=True):
-        if np.asarray(wanted, dtype=object).dtype == object and not isinstance(wanted, np.ndarray):
-            bad = difference(got, wanted, STORED)
-        elif random:
-            bad = same_kind(got, wanted)
-        else:
-            if isinstance(wanted, np.ndarray) and got is not None and wanted.dtype.kind == "V":
-                wanted = wanted.astype(np.float32)
-            elif isinstance(wanted, np.ndarray) and not isinstance(got, list) and wanted.dtype != got.dtype:
-                wanted = wanted.astype(got.dtype)  # exotic outputs come back as float32
-            bad = difference(got, wanted, STORED)
-        if bad:
-            return None
-    return found
+    if got is not None:  # it runs, right or not: that is what a replay has to give
+        return Original(case.name, case.model, feeds, got, random)
+    return Original(case.name, case.model, feeds, list(outputs), random, True)
 
 
 def outcome(case: Original, target: int) -> Outcome:
@@ -261,6 +275,8 @@ def outcome(case: Original, target: int) -> Outcome:
         except NoKernel as error:
             return _by_reference(case, model, result, str(error))
         except Exception as error:  # noqa: BLE001
+            if case.stored:  # the original doesn't run there either
+                return _by_reference(case, model, result, str(error))
             return result("runtime", error)
         if found:
             return result("different", found + (" (optimised)" if optimize else ""))
@@ -272,8 +288,10 @@ def _by_reference(case: Original, model: onnx.ModelProto, result: Callable[..., 
         got = run_reference(model, case.feeds)
     except Exception as error:  # noqa: BLE001
         return result("valid", f"{why}; the reference fails too: {type(error).__name__}: {error}")
-    got = [g.astype(w.dtype) if isinstance(w, np.ndarray) and w.dtype.kind == "f" else g
-           for g, w in zip(got, case.outputs, strict=True)]  # fmt: skip
+    got = [
+        g.astype(w.dtype) if isinstance(w, np.ndarray) and w.dtype.kind == "f" else g
+        for g, w in zip(got, case.outputs, strict=True)
+    ]
     found = case.differs(got)
     return result("different", f"{found} (reference; {why})") if found else result("valid", why)
 
@@ -290,23 +308,27 @@ def _check_version(model: onnx.ModelProto, target: int) -> None:
 # --- many cases ----------------------------------------------------------------------------------------------------
 
 
-def sweep(targets: Sequence[int], *, only: str = "*", every: int = 1, part: int = 0) -> Iterator[Outcome]:
+def sweep(
+    targets: Sequence[int], *, only: str = "*", every: int = 1, part: int = 0, stored: bool = False
+) -> Iterator[Outcome]:
     """Outcomes of all cases whose name fits the pattern, in this process; `every` and `part` pick a share."""
     cases = [c for c in all_cases() if fnmatch.fnmatch(c.name, only)]
     for case in cases[part::every]:
-        found = original(case)
+        found = original(case, stored=stored)
         if found is None:
             continue
         for target in targets:
             yield outcome(found, target)
 
 
-def sweep_in_processes(targets: Sequence[int], *, only: str = "*", jobs: int = 2) -> list[Outcome]:
+def sweep_in_processes(
+    targets: Sequence[int], *, only: str = "*", jobs: int = 2, stored: bool = False
+) -> list[Outcome]:
     """The same in worker processes; a worker that dies counts as a crash of the case it was at."""
     workers = []
     for part in range(jobs):
         command = [sys.executable, __file__, "--worker", f"{part}/{jobs}", "--only", only]
-        command += ["--targets", ",".join(map(str, targets))]
+        command += ["--targets", ",".join(map(str, targets)), *(["--stored"] if stored else [])]
         workers.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
     outcomes: list[Outcome] = []
     for worker in workers:
@@ -331,16 +353,17 @@ def main() -> None:
     parser.add_argument("--only", default="*", help="pattern of case names")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", default="", help="kinds of outcomes to list, or 'bad'")
+    parser.add_argument("--stored", action="store_true", help="the cases whose original doesn't run in onnxruntime")
     parser.add_argument("--json", default="", help="file for all outcomes")
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     targets = [int(t) for t in options.targets.split(",")]
     if options.worker:
         part, every = map(int, options.worker.split("/"))
-        for o in sweep(targets, only=options.only, every=every, part=part):
+        for o in sweep(targets, only=options.only, every=every, part=part, stored=options.stored):
             print(json.dumps([o.case, o.target, o.kind, o.detail]), flush=True)
         return
-    outcomes = sweep_in_processes(targets, only=options.only, jobs=options.jobs)
+    outcomes = sweep_in_processes(targets, only=options.only, jobs=options.jobs, stored=options.stored)
     shown = BAD if options.show == "bad" else options.show.split(",")
     for o in sorted(outcomes, key=lambda o: (o.target, o.kind, o.case)):
         if o.kind in shown:
