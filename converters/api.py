@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FRONTENDS = {
     "torch": (".from_torch", "TorchFrontend"),
     "sklearn": (".from_sklearn", "SklearnFrontend"),
+    "paddle": (".from_paddle", "PaddleFrontend"),
+    "jax": (".from_jax", "JaxFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),
 }
 Stage = Callable[[str, "float | None"], None]

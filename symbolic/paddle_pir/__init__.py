@@ -1,0 +1,1 @@
+"""PaddlePaddle ops of the PIR dialect (pd_op), one module per family."""
