@@ -49,7 +49,9 @@ class Layout:
 
         if self.kind == "matrix":
             return pd.DataFrame(arrays[0], columns=self.columns)
-        return pd.DataFrame({c: a.reshape(-1) for c, a in zip(self.columns, arrays, strict=True)})
+        # strings stay Python objects: the string dtype of pandas turns None into NaN
+        series = [pd.Series(a.reshape(-1), dtype=a.dtype) for a in arrays]
+        return pd.DataFrame(dict(zip(self.columns, series, strict=True)))
 
 
 def read_inputs(model: Any, inputs: Any, options: Options) -> Layout:

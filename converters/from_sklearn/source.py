@@ -11,7 +11,7 @@ import numpy as np
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import TranslationError
 from ...symbolic.estimators.calling import Classified, Clustered, Features, Frame, call, matrix, name_of, require
-from ...symbolic.ml.labels import class_array, pick
+from ...symbolic.ml.labels import pick
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed
 from .inputs import Layout
@@ -125,4 +125,14 @@ def _array(value: Any) -> np.ndarray:
     if hasattr(value, "toarray"):
         value = value.toarray()
     array = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
-    return class_array(array) if array.ndim == 1 or array.dtype.kind in "OUbiu" else array
+    if array.dtype.kind in "OUT":
+        array = _plain(array)
+    return array.astype(np.int64) if array.dtype.kind in "iu" and array.ndim == 1 else array
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """An object array as numbers or strings; missing strings as `str` writes them."""
+    items = array.reshape(-1).tolist()
+    if any(isinstance(v, str) for v in items):
+        return np.array([v if isinstance(v, str) else str(v) for v in items], object).reshape(array.shape)
+    return np.asarray(items).reshape(array.shape)

@@ -71,7 +71,7 @@ Result = Features | Classified | Clustered
 #: Parameters that shape the fit (or its speed) only, in every estimator that has them.
 TRAINING = frozenset({
     "algorithm", "alpha", "alphas", "average", "batch_size", "beta_1", "beta_2", "bootstrap", "C", "ccp_alpha",
-    "class_weight", "copy", "copy_X", "criterion", "cv", "dual", "early_stopping", "eps", "epsilon", "eta0",
+    "class_weight", "copy", "copy_X", "copy_x", "criterion", "cv", "dual", "early_stopping", "eps", "epsilon", "eta0",
     "fit_intercept", "gcv_mode", "init_size", "interaction_cst", "intercept_scaling", "iterated_power", "l1_ratio",
     "l1_ratios", "l2_regularization", "learning_rate_init", "max_bins", "max_depth", "max_features", "max_fun",
     "max_iter", "max_leaf_nodes", "max_samples", "min_impurity_decrease", "min_samples_leaf", "min_samples_split",

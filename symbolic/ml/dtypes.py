@@ -6,6 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..builder import GraphBuilder
+from ..errors import TranslationError
 from ..value import Value
 
 FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
@@ -53,8 +54,15 @@ def clip(g: GraphBuilder, x: Value, low: float, high: float) -> Value:
 
 
 def concat(g: GraphBuilder, parts: list[Value]) -> Value:
-    """Columns side by side in their common dtype."""
+    """Columns side by side in their common dtype.
+
+    Raises:
+        TranslationError: Strings beside numbers; such a matrix holds Python objects, which ONNX doesn't have.
+    """
     if len(parts) == 1:
         return parts[0]
+    words = [p.dtype is ir.DataType.STRING for p in parts]
+    if any(words) and not all(words):
+        raise TranslationError("strings and numbers side by side in one matrix", location=g.location)
     wanted = common(*(p.element for p in parts))
     return g.Concat(*(cast(g, p, wanted) for p in parts), axis=1)
