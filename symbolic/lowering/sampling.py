@@ -205,3 +205,30 @@ def deform_conv(
         g.Concat(g.Shape(X, start=0, end=1), g.Shape(W, start=0, end=1), g.Shape(offset, start=2, end=4), axis=0),
     )
     return result if B is None else g.Add(result, g.Unsqueeze(B, [1, 2]))
+
+
+@symbolic("onnx", "AffineGrid", until=19)
+def affine_grid(g: GraphBuilder, theta: Value, size: Value, align_corners: int = 0) -> Any:
+    """(theta, size, align_corners) -> places that the matrices send the pixels of an image to, x first"""
+    count = size.sizes[0] if size.sizes else None
+    if count not in (4, 5):
+        refuse(g, "AffineGrid", "input size of unknown length", 20)
+    spatial = count - 2
+    extents = g.Slice(size, [2], [count], [0])
+    if align_corners and (extents.array is None or (extents.array == 1).any()):
+        return NotImplemented  # corners of a single pixel: the standard's own body says what they are
+    axes = []
+    for axis in range(spatial):
+        whole = g.Squeeze(g.Slice(extents, [axis], [axis + 1], [0]), [0])
+        number = g.Cast(g.Range(0, whole, 1), to=theta.element)
+        length = g.Cast(whole, to=theta.element)
+        if align_corners:
+            unit = g.Sub(g.Div(g.Mul(number, 2.0), g.Sub(length, 1.0)), 1.0)
+        else:
+            unit = g.Sub(g.Div(g.Add(g.Mul(number, 2.0), 1.0), length), 1.0)
+        unit = g.Unsqueeze(unit, [i for i in range(spatial + 1) if i != axis])
+        axes.append(g.Expand(unit, g.Concat(extents, [1], axis=0)))
+    ones = g.Expand(g.constant(1.0, theta.element), g.Concat(extents, [1], axis=0))
+    places = g.Reshape(g.Concat(*axes[::-1], ones, axis=-1), [1, -1, spatial + 1])
+    moved = g.MatMul(places, g.Transpose(theta, perm=[0, 2, 1]))
+    return g.Reshape(moved, g.Concat(g.Slice(size, [0], [1], [0]), extents, [spatial], axis=0))
