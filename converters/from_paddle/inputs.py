@@ -65,7 +65,7 @@ def bind(
         index = key if isinstance(key, int) else _index(str(key), names, [s.name for s in own])
         if not 0 <= index < len(specs):
             raise InputSpecError(f"dynamic names input {key}; there are {len(specs)}")
-        specs[index] = _opened(specs[index], axes)
+        specs[index] = opened(specs[index], axes)
     if arrays and len(arrays) < len(specs):
         missing = ", ".join(s.name for s in specs if s.name not in arrays)
         raise InputSpecError(f"no values are given for {missing}")
@@ -98,10 +98,13 @@ def _merged(own: TensorSpec, wanted: TensorSpec) -> TensorSpec:
     return replace(own, shape=wanted.shape)
 
 
-def _opened(spec: TensorSpec, axes: Mapping[int, str]) -> TensorSpec:
+def opened(spec: TensorSpec, axes: Mapping[int, str], *, fixed: bool = True) -> TensorSpec:
+    """The spec with names for open dims; `fixed`: sizes that are numbers can't be opened any more."""
     shape = list(spec.shape)
     for axis, symbol in axes.items():
-        if not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
+        if not -len(shape) <= axis < len(shape):
+            raise InputSpecError(f"{spec} has no axis {axis}")
+        if fixed and isinstance(shape[axis], int):
             raise InputSpecError(f"axis {axis} of {spec} is fixed in the program: save it again with that dim open")
         shape[axis] = symbol
     return replace(spec, shape=tuple(shape))
