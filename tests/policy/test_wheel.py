@@ -81,10 +81,12 @@ def test_help_outside_the_checkout(installed, tmp_path):
     assert where.startswith(str(folder))
 
 
-def test_conversion_outside_the_checkout(installed, tmp_path):
+@pytest.mark.parametrize(("framework", "fixture"), [("torch", "digits_cnn.pt2"), ("sklearn", "digits_pipeline.skops")])
+def test_conversion_outside_the_checkout(installed, tmp_path, framework, fixture):
     folder, _ = installed
-    model = shutil.copy(ROOT / "fixtures" / "digits_cnn.pt2", tmp_path)
-    shown = run(folder / "bin" / "convert", "--from", "torch", model, "--opset", "17", cwd=tmp_path)
-    assert "wrote digits_cnn.onnx: opset 17" in shown
+    model = shutil.copy(ROOT / "fixtures" / fixture, tmp_path)
+    shown = run(folder / "bin" / "convert", "--from", framework, model, "--opset", "17", cwd=tmp_path)
+    result = Path(fixture).with_suffix(".onnx")
+    assert f"wrote {result}: opset 17" in shown
     assert "parity: passed" in shown
-    assert "opset      ai.onnx 17" in run(folder / "bin" / "anyonnx", "inspect", "digits_cnn.onnx", cwd=tmp_path)
+    assert "opset      ai.onnx 17" in run(folder / "bin" / "anyonnx", "inspect", result, cwd=tmp_path)
