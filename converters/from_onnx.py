@@ -16,7 +16,7 @@ import onnx_ir as ir
 from ..symbolic.builder import GraphBuilder
 from ..symbolic.errors import CaptureError, InputSpecError, MissingOp, OpsetError, UnsupportedOps
 from ..symbolic.registry import registry
-from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_domain
+from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_domain, source_weight
 from ..symbolic.schemas import ML_DOMAIN, signature
 from ..symbolic.spec import DTYPES, TensorSpec, parse_spec
 from ..symbolic.value import Value
@@ -180,7 +180,7 @@ class OnnxSource(Source):
 
 def _result(g: GraphBuilder, output: ir.Value, env: Environment) -> Value:
     if output not in env and output.const_value is not None:
-        env[output] = g.initializer(output.name or "weight", output.const_value)
+        env[output] = source_weight(g, output)
     result = env.get(output)
     if result is None:
         raise CaptureError(f"no node makes the model's output {output.name}")

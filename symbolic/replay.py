@@ -168,7 +168,7 @@ class Replay:
         if value in env:
             return env[value]
         if value.const_value is not None and value.is_initializer():
-            env[value] = g.root.initializer(value.name or "weight", value.const_value)
+            env[value] = source_weight(g, value)
             return env[value]
         raise TranslationError(f"the value {value.name!r} isn't defined", location=g.location)
 
@@ -206,6 +206,25 @@ class Replay:
                 raise TranslationError(f"the body's output {output.name!r} isn't defined", location=g.location)
             child.output(result)
         return child
+
+
+def source_weight(g: GraphBuilder, value: ir.Value) -> Value:
+    """An initializer of the source, under a tensor of our own: naming it anew must not rename the source's."""
+    tensor, name = value.const_value, value.name or "weight"
+    assert tensor is not None
+    own: ir.TensorProtocol
+    if tensor.dtype is ir.DataType.STRING:
+        own = ir.StringTensor(tensor.string_data(), shape=tensor.shape, name=name)  # type: ignore[attr-defined, arg-type]
+    elif isinstance(tensor, ir.ExternalTensor):
+        own = ir.ExternalTensor(
+            tensor.location, tensor.offset, tensor.length, tensor.dtype,
+            shape=tensor.shape, name=name, base_dir=tensor.base_dir,
+        )  # fmt: skip
+    elif isinstance(tensor, ir.Tensor):
+        own = ir.Tensor(tensor.raw, tensor.dtype, shape=tensor.shape, name=name)
+    else:
+        own = ir.LazyTensor(lambda: tensor, tensor.dtype, shape=tensor.shape, name=name)  # type: ignore[arg-type]
+    return g.root.initializer(name, own)
 
 
 def sizes_of(value: ir.Value) -> Sizes | None:

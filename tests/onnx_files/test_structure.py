@@ -237,14 +237,19 @@ def test_external_weights_stay_in_their_file(tmp_path: Path) -> None:
     assert from_memory.parity is not None and from_memory.parity.passed
 
 
-def test_weights_in_memory_are_not_copied() -> None:
-    weight = ir.tensor(np.ones((64, 64), np.float32), name="w")
-    model = ir.serde.deserialize_model(
-        make_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": np.ones((2, 64), np.float32)}, ["y"], 13,
-                   weights={"w": np.ones((64, 64), np.float32)})
-    )  # fmt: skip
-    model.graph.initializers["w"].const_value = weight
-    assert to_onnx(model, opset=13, compare=False).model.graph.initializers["w"].const_value is weight
+def test_weights_in_memory_are_neither_copied_nor_renamed() -> None:
+    weight = np.ones((64, 64), np.float32)
+    node = helper.make_node("MatMul", ["x", "y"], ["z"])  # the weight's name is wanted for the output
+    proto = make_model([node], {"x": np.ones((2, 64), np.float32)}, ["z"], 13, weights={"y": weight, "s": [64, 2]})
+    proto.graph.node.append(helper.make_node("Reshape", ["z", "s"], ["r"]))
+    proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("r", 1, [64, 2]))
+    model = ir.serde.deserialize_model(proto)
+    model.graph.initializers["y"].const_value = ir.Tensor(weight, name="y")
+    found = to_onnx(model, opset=11, output_names=["y"], compare=False).model.graph
+    big = next(v for v in found.initializers.values() if v.shape == (64, 64))
+    assert big.name != "y" and np.shares_memory(big.const_value.numpy(), weight)
+    assert [t.name for t in proto.graph.initializer] == ["y", "s"]
+    assert [v.const_value.name for v in model.graph.initializers.values()] == ["y", "s"]
 
 
 def test_sparse_weights_and_constants() -> None:
