@@ -263,13 +263,14 @@ def _fit_names(model: Any) -> list[Any] | None:
 
 
 def entry(model: Any) -> Any:
-    """The estimator that sees X first."""
+    """The estimator that sees X first (the encoder of categories inside a histogram gradient booster, too)."""
     while hasattr(model, "steps") and model.steps:
         steps = [s for _, s in model.steps if s is not None and not isinstance(s, str)]
         if not steps:
             return model
         model = steps[0]
-    return model
+    inner = getattr(model, "_preprocessor", None)
+    return model if inner is None else inner
 
 
 def used_columns(model: Any) -> list[Any] | None:

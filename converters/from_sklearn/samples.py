@@ -102,6 +102,8 @@ def _explore(est: Any, origins: _Origins, profiles: list[Profile]) -> _Origins:
         return found
     if hasattr(est, "transformer_list"):
         return [o for _, t in est.transformer_list for o in _explore(t, origins, profiles)]
+    if getattr(est, "_preprocessor", None) is not None:
+        origins = _explore(est._preprocessor, origins, profiles)
     if hasattr(est, "categories_"):
         return _encoder(est, origins, profiles)
     for tree_features, thresholds in _thresholds(est):

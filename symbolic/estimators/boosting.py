@@ -11,10 +11,23 @@ from ..builder import GraphBuilder
 from ..ml import labels
 from ..ml.dtypes import clip
 from ..ml.packing import sum_trees
-from ..ml.trees import TreeTable, from_nodes, with_constant
+from ..ml.trees import Mode, TreeTable, from_nodes, with_constant
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, children, classify, matrix, read, regress, unsupported
+from .calling import (
+    DIALECT,
+    Classified,
+    Features,
+    children,
+    classify,
+    hstack,
+    matrix,
+    read,
+    regress,
+    transform,
+    unsupported,
+)
+from .compose import input_columns
 from .forests import read_trees
 
 _GRADIENT = ("sklearn.ensemble.GradientBoostingClassifier", "sklearn.ensemble.GradientBoostingRegressor")
@@ -97,11 +110,10 @@ def gradient_boosting_regressor(g: GraphBuilder, x: Features, est: Any) -> Value
 # --- histogram gradient boosting -----------------------------------------------------------------------------------
 
 
-def _histogram_table(g: GraphBuilder, est: Any) -> TreeTable:
+def _histogram_table(est: Any) -> TreeTable:
     predictors = [p for iteration in est._predictors for p in iteration]
     nodes = np.concatenate([p.nodes for p in predictors])
-    if nodes["is_categorical"].any():
-        raise unsupported(g, est, "categorical features")
+    by_set = (nodes["is_categorical"] != 0) & (nodes["is_leaf"] == 0)
     outputs = est.n_trees_per_iteration_
     return from_nodes(
         [len(p.nodes) for p in predictors],
@@ -116,14 +128,42 @@ def _histogram_table(g: GraphBuilder, est: Any) -> TreeTable:
         values=nodes["value"].reshape(-1, 1),
         targets=outputs,
         tree_target=np.arange(len(predictors)) % outputs,
+        mode=np.where(by_set, Mode.MEMBER, Mode.LEQ),
+        members=_category_sets(predictors, nodes, by_set),
     )
 
 
+def _category_sets(predictors: list[Any], nodes: np.ndarray, by_set: np.ndarray) -> dict[int, np.ndarray]:
+    """The categories that go left at each category split, by node number."""
+    at = np.flatnonzero(by_set)
+    if not len(at):
+        return {}
+    sets = [p.raw_left_cat_bitsets for p in predictors]
+    first = np.cumsum([0] + [len(s) for s in sets[:-1]])
+    tree = np.repeat(np.arange(len(predictors)), [len(p.nodes) for p in predictors])
+    words = np.concatenate(sets)[nodes["bitset_idx"][at] + first[tree[at]]].astype("<u4")
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    return {int(node): np.flatnonzero(row).astype(np.float64) for node, row in zip(at, bits, strict=True)}
+
+
+def _encoded(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """The rows as the trees see them: the numbers of the categories first, then the other features."""
+    columns = est._preprocessor
+    if columns is None:
+        return matrix(g, x)
+    parts: list[Features] = []
+    for name, transformer, _ in columns.transformers_:
+        indices = [int(i) for i in columns._transformer_to_input_indices.get(name, ())]
+        if indices:
+            part = input_columns(g, x, columns, indices)
+            # the other transformer only checks its input
+            parts.append(transform(g, transformer, part, name) if name == "encoder" else part)
+    return hstack(g, parts)
+
+
 def _histogram_raw(g: GraphBuilder, x: Features, est: Any) -> Value:
-    if est._preprocessor is not None:
-        raise unsupported(g, est, "categorical features")
     start = np.asarray(est._baseline_prediction, np.float64).reshape(-1)
-    return sum_trees(g, matrix(g, x), with_constant(_histogram_table(g, est), start))
+    return sum_trees(g, _encoded(g, x, est), with_constant(_histogram_table(est), start))
 
 
 _HISTOGRAM_TRAINING = ("learning_rate", "categorical_features", "callbacks")

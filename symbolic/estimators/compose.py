@@ -64,7 +64,7 @@ def column_transformer(g: GraphBuilder, x: Features, est: Any) -> Features:
         indices = [int(i) for i in est._transformer_to_input_indices.get(name, ())]
         if not indices or (isinstance(transformer, str) and transformer == "drop"):
             continue
-        part = transform(g, transformer, _input_columns(g, x, est, indices), name)
+        part = transform(g, transformer, input_columns(g, x, est, indices), name)
         parts.append(_weighted(g, part, weights.get(name)))
     if not parts:
         raise unsupported(g, est, "it drops all columns")
@@ -74,7 +74,7 @@ def column_transformer(g: GraphBuilder, x: Features, est: Any) -> Features:
     return Sparse(side_by_side) if est.sparse_output_ else side_by_side
 
 
-def _input_columns(g: GraphBuilder, x: Features, est: Any, indices: list[int]) -> Features:
+def input_columns(g: GraphBuilder, x: Features, est: Any, indices: list[int]) -> Features:
     """The columns at the indices of the fit; those of a DataFrame are found by their names."""
     names = getattr(est, "feature_names_in_", None)
     if isinstance(x, Frame) and names is not None:

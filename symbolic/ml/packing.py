@@ -121,7 +121,7 @@ def _whole(table: TreeTable) -> bool:
 def _ensemble(g: GraphBuilder, x: Value, table: TreeTable, *, wide_values: bool = False) -> Value:
     """The operator: sums of one value per leaf, [batch, targets], double if `wide_values` else maybe float."""
     if g.ml_opset >= 5:
-        table = with_split_roots(table)
+        table = without_empty_sets(with_split_roots(table))
         wide = wide_values or not table.narrow
         rows = _rounded(g, x, table)
         return _tree_ensemble(g, g.Cast(rows, to=ir.DataType.DOUBLE) if wide else rows, table, wide)
@@ -144,22 +144,35 @@ def _rounded(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
 def ranked(g: GraphBuilder, x: Value, table: TreeTable) -> tuple[Value, np.ndarray]:
     """Rows and thresholds as ranks among the thresholds of their feature: float32 holds them, every answer stays.
 
-    Raises:
-        OpsetError: A split compares otherwise than by LEQ or GT.
+    The rank of a number is how many thresholds lie below it. Where a split tells a threshold from the numbers below
+    it, the double before the threshold counts as one too.
     """
-    if not np.isin(table.mode, (Mode.LEQ, Mode.GT)).all():
-        raise OpsetError("TreeEnsemble", detail="a category split on doubles", needs=16, target=g.opset)
-    uniques = [np.unique(table.threshold[table.feature == f]) for f in range(table.features)]
+    at, below = table.threshold, np.nextafter(table.threshold, -np.inf)
+    splits_below = ~np.isin(table.mode, (Mode.LEQ, Mode.GT))
+    uniques = []
+    for f in range(table.features):
+        own = (table.feature == f) & ~np.isnan(at)
+        uniques.append(np.unique(np.concatenate([at[own], below[own & splits_below]])))
     width = max(len(u) for u in uniques)
     bounds = np.full((table.features, max(width, 1)), np.inf)
-    ranks = np.zeros(len(table.threshold), np.float32)
+    ranks = np.where(np.isnan(at), np.nan, 0.0).astype(np.float32)  # NaN, which nothing is equal to, stays
     for f, unique in enumerate(uniques):
         bounds[f, : len(unique)] = unique
-        own = table.feature == f
-        ranks[own] = np.searchsorted(unique, table.threshold[own])
+        own = (table.feature == f) & ~np.isnan(at)
+        ranks[own] = np.searchsorted(unique, at[own])
     above = g.Cast(g.Greater(g.Unsqueeze(x, [2]), bounds), to=ir.DataType.FLOAT)
     rank = g.ReduceSum(above, [2], keepdims=0)
     return g.Where(g.IsNaN(g.Cast(x, to=ir.DataType.FLOAT)), np.float32(np.nan), rank), ranks
+
+
+def without_empty_sets(table: TreeTable) -> TreeTable:
+    """The same trees, where an empty category set is EQ to what nothing is equal to."""
+    empty = [i for i, members in table.members.items() if not len(members)]
+    if not empty:
+        return table
+    mode, threshold = table.mode.copy(), table.threshold.copy()
+    mode[empty], threshold[empty] = Mode.EQ, np.nan
+    return replace(table, mode=mode, threshold=threshold, members={i: m for i, m in table.members.items() if len(m)})
 
 
 def without_members(table: TreeTable) -> TreeTable:
@@ -167,11 +180,12 @@ def without_members(table: TreeTable) -> TreeTable:
 
     TreeEnsembleRegressor has no set membership.
     """
+    table = without_empty_sets(table)
     at = np.flatnonzero(table.mode == Mode.MEMBER)
     if not len(at):
         return table
     length = np.ones(len(table.feature), np.int64)
-    length[at] = [max(len(table.members[int(i)]), 1) for i in at]
+    length[at] = [len(table.members[int(i)]) for i in at]
     first = np.concatenate([[0], np.cumsum(length)[:-1]])
     old = np.repeat(np.arange(len(length)), length)
 
@@ -181,8 +195,7 @@ def without_members(table: TreeTable) -> TreeTable:
     threshold, mode, no = table.threshold[old], table.mode[old], moved(table.no)[old]
     for i in at.tolist():
         start, count = int(first[i]), int(length[i])
-        members = table.members[i] if len(table.members[i]) else np.array([np.nan])
-        threshold[start : start + count] = members
+        threshold[start : start + count] = table.members[i]
         mode[start : start + count] = Mode.EQ
         no[start : start + count - 1] = np.arange(start + 1, start + count)
     return replace(
@@ -259,7 +272,8 @@ def _tree_regressor(g: GraphBuilder, x: Value, table: TreeTable, thresholds: np.
 
     def local(children: np.ndarray) -> np.ndarray:
         leaf = ~children - first_leaf[table.split_tree] + splits[table.split_tree]
-        return np.where(children < 0, leaf, children - first_split[table.split_tree])
+        found: np.ndarray = np.where(children < 0, leaf, children - first_split[table.split_tree])
+        return found
 
     leaf_node = np.arange(table.leaves) - first_leaf[table.leaf_tree] + splits[table.leaf_tree]
     order = np.argsort(np.concatenate([table.split_tree, table.leaf_tree]), kind="stable")

@@ -89,6 +89,7 @@ def from_nodes(
     targets: int,
     tree_target: np.ndarray | None = None,
     mode: np.ndarray | None = None,
+    members: dict[int, np.ndarray] | None = None,
 ) -> TreeTable:
     """A table from node arrays of all trees, one after the other, where each tree numbers its nodes from its root 0.
 
@@ -106,6 +107,7 @@ def from_nodes(
         targets: Number of outputs.
         tree_target: Output of each tree, where a tree contributes one value to one output.
         mode: `Mode` of each node; LEQ where None.
+        members: Category sets of MEMBER nodes, by node number through all trees.
     """
     sizes = np.asarray(counts, np.int64)
     start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -130,6 +132,7 @@ def from_nodes(
         values=np.ascontiguousarray(values[is_leaf], np.float64),
         targets=targets,
         target=None if tree_target is None else np.asarray(tree_target, np.int64)[leaf_tree],
+        members={int(number[node]): found for node, found in (members or {}).items()},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_check import OPSETS, assert_same, data, load
 from sklearn.ensemble import (
@@ -125,3 +126,25 @@ def test_boosting_that_starts_from_another_estimator(dtype):
 def test_a_class_dropped_from_training_of_one_row_per_batch():
     x, y = data("wine", "float32")
     assert_same(RandomForestClassifier(90, max_depth=2, random_state=0).fit(x, y), x, [13, 21], batches=(1, 2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("holes", [False, True])
+def test_category_splits(holes, dtype):
+    x, y = data("wine-nan" if holes else "wine", dtype)
+    x = x.copy()
+    x[:, 0], x[:, 3] = x[:, 0] // 0.5, x[:, 3] // 3
+    how = {"max_iter": 15, "categorical_features": [0, 3], "min_samples_leaf": 3}
+    assert_same(HistGradientBoostingClassifier(**how).fit(x, WORDS[y]), x)
+    assert_same(HistGradientBoostingRegressor(**how).fit(x, y / 7), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_category_columns_of_a_frame(dtype):
+    x, y = data("wine", dtype)
+    frame = pd.DataFrame({"ash": x[:, 2], "n": (x[:, 4] // 10).astype(int)})
+    frame["word"] = pd.cut(x[:, 0], 30).astype(str)
+    frame.loc[::6, "word"] = None
+    frame = frame.astype({"n": "category", "word": "category"})
+    model = HistGradientBoostingClassifier(max_iter=15, min_samples_leaf=3).fit(frame, y)
+    assert_same(model, frame)
