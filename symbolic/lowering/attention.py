@@ -62,6 +62,12 @@ def attention(
     windowed = left_window_size >= 0 or right_window_size >= 0
     if g.opset >= 23 and not windowed and (g.opset >= 24 or nonpad_kv_seqlen is None):
         return NotImplemented
+    if Q.element is ir.DataType.BFLOAT16:  # few kernels take it: as a whole in float
+        return _in_float(g, (Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen), count_of(outputs), {
+            "is_causal": is_causal, "kv_num_heads": kv_num_heads, "q_num_heads": q_num_heads, "softcap": softcap,
+            "left_window_size": left_window_size, "right_window_size": right_window_size, "scale": scale,
+            "qk_matmul_output_mode": qk_matmul_output_mode,
+        })  # fmt: skip
     rank = known_rank(g, Q, "Attention", 23)
     query, key, value = (_heads(g, x, heads) for x, heads in ((Q, q_num_heads), (K, kv_num_heads), (V, kv_num_heads)))
     if past_key is not None:
@@ -86,6 +92,13 @@ def attention(
     if rank == 3:
         y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), [0, 0, -1])
     return [y, *present, kinds[qk_matmul_output_mode]][: count_of(outputs)]
+
+
+def _in_float(g: GraphBuilder, args: tuple[Value | None, ...], outputs: int, attributes: dict[str, Any]) -> list[Any]:
+    narrow = ir.DataType.BFLOAT16
+    wide = [g.Cast(x, to=ir.DataType.FLOAT) if x is not None and x.element is narrow else x for x in args]
+    found = g.Attention(*wide, outputs=outputs, **attributes)
+    return [g.Cast(y, to=narrow) for y in (found if isinstance(found, tuple) else (found,))]
 
 
 def _heads(g: GraphBuilder, x: Value, heads: int | None) -> Value:

@@ -28,6 +28,28 @@ def identity(g: GraphBuilder, input: Value) -> Any:
     return g.SequenceErase(g.SequenceInsert(input, extra))
 
 
+@symbolic("onnx", "If")
+def if_(g: GraphBuilder, cond: Value, then_branch: GraphBuilder, else_branch: GraphBuilder) -> Any:
+    """(cond, then_branch, else_branch) -> outputs of one branch; where the condition is known, just that branch"""
+    if cond.array is None:
+        return NotImplemented
+    branch = then_branch if cond.array.reshape(-1)[0] else else_branch
+    for node in branch.nodes:
+        for value in node.outputs:
+            if isinstance(value, Value):
+                value._builder = g
+    g.nodes.extend(branch.nodes)
+    return [_copied(value) for value in branch.outputs]
+
+
+def _copied(value: Value) -> Value:
+    """What a branch hands out: a value from outside it went through an Identity."""
+    node = value.producer()
+    if node is not None and node.op_type == "Identity" and isinstance(node.inputs[0], Value):
+        return node.inputs[0]
+    return value
+
+
 @symbolic("onnx", "SequenceMap")
 def sequence_map(g: GraphBuilder, *inputs: Value, body: GraphBuilder, outputs: Any = 1) -> Any:
     """(sequences or tensors..., body) -> sequences: a Loop that takes elements out and collects results"""

@@ -215,15 +215,15 @@ def affine_grid(g: GraphBuilder, theta: Value, size: Value, align_corners: int =
         refuse(g, "AffineGrid", "input size of unknown length", 20)
     spatial = count - 2
     extents = g.Slice(size, [2], [count], [0])
-    if align_corners and (extents.array is None or (extents.array == 1).any()):
-        return NotImplemented  # corners of a single pixel: the standard's own body says what they are
     axes = []
     for axis in range(spatial):
         whole = g.Squeeze(g.Slice(extents, [axis], [axis + 1], [0]), [0])
         number = g.Cast(g.Range(0, whole, 1), to=theta.element)
         length = g.Cast(whole, to=theta.element)
         if align_corners:
-            unit = g.Sub(g.Div(g.Mul(number, 2.0), g.Sub(length, 1.0)), 1.0)
+            unit = g.Sub(g.Div(g.Mul(number, 2.0), g.Max(g.Sub(length, 1.0), 1.0)), 1.0)
+            # the corners of a single pixel are left open by the standard: the runtime's kernel takes the end
+            unit = g.Where(g.Less(length, 2.0), g.constant(1.0, theta.element), unit)
         else:
             unit = g.Sub(g.Div(g.Add(g.Mul(number, 2.0), 1.0), length), 1.0)
         unit = g.Unsqueeze(unit, [i for i in range(spatial + 1) if i != axis])
