@@ -77,12 +77,17 @@ class Replay:
                 self._describe(g, output, result)
 
     def _wanted(self, node: ir.Node) -> list[bool]:
-        """Which outputs are named; those left out at the end don't count, unless their number means something."""
+        """Which outputs are named; those at the end that nobody uses don't count, unless their number means something."""
         flags = [bool(o.name) for o in node.outputs]
         found = self._signature(node.domain, node.op_type)
-        if found is not None and found.outputs and found.outputs[-1].variadic:
+        kinds = found.outputs if found is not None else ()
+        if (kinds and kinds[-1].variadic) or node.op_type == "BatchNormalization":  # whose further outputs say: train
             return flags
-        while flags and not flags[-1]:
+        while flags:
+            last = node.outputs[len(flags) - 1]
+            optional = len(flags) <= len(kinds) and kinds[len(flags) - 1].optional
+            if flags[-1] and not (optional and not last.uses() and not last.is_graph_output()):
+                break
             flags.pop()
         return flags
 

@@ -202,6 +202,27 @@ def test_optional_outputs_may_be_left_out() -> None:
     same_everywhere(make_model([node], inputs, ["c"], 7, weights={"w": w, "r": r}), [inputs])
 
 
+def test_outputs_that_nobody_uses_ask_for_nothing() -> None:
+    # as caffe2 wrote them: a mask of opset 9 that holds nothing sensible
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["p", "places"], kernel_shape=[2]),
+        helper.make_node("Dropout", ["p"], ["d", "mask"], ratio=0.5),
+        helper.make_node("Relu", ["d"], ["y"]),
+    ]
+    inputs = {"x": X[None]}
+    converted = same_everywhere(make_model(nodes, inputs, ["y"], 9), [inputs])
+    assert [len(n.outputs) for n in converted[11].model.graph] == [1, 1]
+    with pytest.raises(UnsupportedOps, match=r"Dropout.*mask"):
+        to_onnx(make_model(nodes[:2], inputs, ["d", "mask"], 9))
+
+
+def test_batch_normalization_that_trains_is_refused() -> None:
+    weights = {n: np.ones(3, np.float32) for n in "sbmv"}
+    node = helper.make_node("BatchNormalization", ["x", *weights], ["y", "m2", "v2", "sm", "sv"])
+    with pytest.raises(UnsupportedOps, match=r"BatchNormalization.*training"):
+        to_onnx(make_model([node], {"x": X[None]}, ["y"], 9, weights=weights))
+
+
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
