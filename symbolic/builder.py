@@ -332,9 +332,12 @@ class GraphBuilder(SizeArithmetic):
             return self.size(operand)
         if isinstance(operand, (list, tuple)) and any(isinstance(o, (Value, Dim)) for o in operand):
             return self.shape_vector(operand)
-        if isinstance(operand, (np.ndarray, np.generic)):
-            return self.constant(operand)
         dtype = bound.get(param.variable) if param.homogeneous else None
+        if isinstance(operand, (np.ndarray, np.generic)):
+            value = self.constant(operand)
+            if dtype is not None and value.dtype is not dtype:
+                raise ValueError(f"operand {param.name} is {value.element.name}, the others are {dtype.name}")
+            return value
         if dtype is None and len(param.types) == 1:
             dtype = next(iter(param.types))
         if not isinstance(operand, (bool, int, float)):

@@ -101,7 +101,7 @@ def _attribute(text: Any) -> Any:
     if kind in ("a_bool", "a_i32", "a_i64", "a_str", "a_tensorname"):
         return value
     if kind in ("a_f32", "a_f64"):
-        return _number(value)
+        return _number(text)
     if kind in ("a_intarray", "a_dtype", "a_layout", "a_place", "a_index"):
         return value
     if kind == "a_scalar":
@@ -109,14 +109,13 @@ def _attribute(text: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> float:
-    """A number; infinities and NaN are written as text."""
-    if isinstance(value, dict):
-        value = value.get("VOID_DATA", value)
-    return float(value)
+def _number(text: dict[str, Any]) -> float:
+    """A number; infinities and NaN are written as text under another key."""
+    return float(text["D"]) if "D" in text else float(text["VD"])
 
 
 def _scalar(value: Any) -> Any:
     """A number with the dtype that it was given in: ``["float32", 1.5]``."""
-    number = value[-1] if isinstance(value, list) else value
-    return number if isinstance(number, bool | int) else _number(number)
+    if isinstance(value, list):
+        value = value[-1]
+    return value if isinstance(value, bool | int) else float(value)

@@ -66,7 +66,7 @@ class PaddleSource(Source):
     def translate(self, g: GraphBuilder) -> None:
         """Translates the program; what can't be done is found first."""
         program = prepare(self.program, g.opset)
-        walk = Walk(g, program.parameters)
+        walk = Walk(g, program)
         env: Environment = {}
         for op, spec in zip(program.inputs, self.specs, strict=True):
             env[op.results[0].name] = g.input(spec.name, spec.dtype, spec.shape)

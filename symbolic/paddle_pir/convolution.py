@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..builder import GraphBuilder
-from ..nn.conv import Padding, conv, conv_transpose, fixed_kernel
+from ..nn.conv import Padding, conv, conv_transpose, fixed_kernel, same_pads
 from ..nn.layout import channels_first, channels_last
 from ..registry import symbolic
 from ..value import Value
@@ -78,7 +78,9 @@ def transposed_convolution(
     source = first(g, x, data_format)
     kernel = fixed_kernel(filter)
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
-    pairs = _transpose_pads(g, paddings, padding_algorithm, spans, strides)
+    if padding_algorithm == "SAME":
+        dilations, spans = [1] * len(kernel), kernel  # Paddle ignores dilations then
+    pairs = _transpose_pads(g, source, paddings, padding_algorithm, spans, strides)
     extra = list(output_padding) or [0] * len(kernel)
     if wanted:
         extra = []
@@ -93,14 +95,18 @@ def transposed_convolution(
 
 
 def _transpose_pads(
-    g: GraphBuilder, paddings: Sequence[int], algorithm: str, spans: Sequence[int], strides: Sequence[int]
+    g: GraphBuilder, x: Value, paddings: Sequence[int], algorithm: str, spans: Sequence[int], strides: Sequence[int]
 ) -> list[tuple[int, int]]:
     found = pad_pairs(paddings, algorithm, len(spans))
     if found == "VALID":
         return [(0, 0)] * len(spans)
-    if found == "SAME":
-        raise refused(g, "conv2d_transpose", "SAME padding of a transposed convolution isn't supported")
-    return [(int(b), int(a)) for b, a in found]  # type: ignore[misc]
+    if found != "SAME":
+        return [(int(b), int(a)) for b, a in found]  # type: ignore[misc]
+    assert x.sizes is not None
+    pairs = [same_pads(size, k, s, 1) for size, k, s in zip(x.sizes[2:], spans, strides, strict=True)]
+    if None in pairs:
+        raise refused(g, "conv2d_transpose", "SAME padding with strides needs fixed spatial sizes")
+    return [p for p in pairs if p is not None]
 
 
 @symbolic("paddle_pir")

@@ -45,6 +45,8 @@ def window_pool(
     """A window that slides over channels-first `x`."""
     assert x.sizes is not None
     padding = pad_pairs(paddings, algorithm, len(kernel))
+    if not isinstance(padding, str):
+        padding = [_reaching(g, *axis, kind) for axis in zip(padding, x.sizes[2:], kernel, strides, strict=True)]
     pads = window_pads(padding, x.sizes[2:], kernel, strides, [1] * len(kernel))
     common = {"kernel_shape": list(kernel), "strides": list(strides), "ceil_mode": int(ceil_mode), **pads}
     if kind == "max":
@@ -55,6 +57,18 @@ def window_pool(
     if ceil_mode:
         return _average_of_present(g, x, common)
     return g.AveragePool(x, count_include_pad=int(not exclusive), **common)
+
+
+def _reaching(
+    g: GraphBuilder, pair: tuple[int, int], size: Any, kernel: int, stride: int, kind: str
+) -> tuple[int, int]:
+    """Padding that lets one window fit where it is larger than the padded axis: Paddle still has a result then."""
+    if not isinstance(size, int) or size + sum(pair) >= kernel:
+        return pair
+    missing = kernel - size - sum(pair)
+    if missing >= stride or kind != "max":
+        raise refused(g, "pool2d", f"a window of {kernel} on {size} elements isn't supported")
+    return pair[0], pair[1] + missing
 
 
 def _average_of_present(g: GraphBuilder, x: Value, common: dict[str, Any]) -> Value:

@@ -126,7 +126,7 @@ def unfold(
     padded = g.Pad(x, [0, 0, top, left, 0, 0, bottom, right]) if any(paddings) else x
     counts: list[Any] = []
     for i in (0, 1):
-        size = size_at(g, padded, 2 + i)
+        size = size_at(g, padded, 2 + 2 * i)
         span = dilations[i] * (kernel_sizes[i] - 1) + 1
         if isinstance(size, Value):
             raise refused(g, "unfold", "sizes known only at run time aren't supported")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -118,7 +119,7 @@ def log1p(g: GraphBuilder, x: Value) -> Value:
 
 def _logarithm(g: GraphBuilder, x: Value, base: float) -> Value:
     x = x if is_float(x) else cast(g, x, DataType.FLOAT)
-    return g.Log(x) * (1.0 / np.log(base))
+    return g.Log(x) * (1.0 / math.log(base))
 
 
 @symbolic("paddle_pir")
@@ -157,7 +158,7 @@ def erfinv(g: GraphBuilder, x: Value) -> Value:
     ])  # fmt: skip
     z = g.Where(g.Less(w, like(g, w, 5.0)), p, q) * y
     for _ in range(2):
-        z = z - (g.Erf(z) - y) / (g.Exp(g.Neg(z * z)) * (2 / np.sqrt(np.pi)))
+        z = z - (g.Erf(z) - y) / (g.Exp(g.Neg(z * z)) * (2 / math.sqrt(math.pi)))
     edge = g.Equal(g.Abs(y), like(g, y, 1.0))
     return cast(g, g.Where(edge, y * np.inf, z), x.element)
 
