@@ -37,7 +37,7 @@ types: $(READY) ## mypy, strict
 	mkdir -p .pkg/anyonnx
 	for name in $(FOLDERS); do ln -sfn ../../$$name .pkg/anyonnx/$$name; done
 	for name in __init__.py __main__.py py.typed; do ln -sfn ../../anyonnx/$$name .pkg/anyonnx/$$name; done
-	MYPYPATH=.pkg $(BIN)/mypy -p anyonnx.symbolic -p anyonnx.validation
+	MYPYPATH=.pkg $(BIN)/mypy -p anyonnx.symbolic -p anyonnx.validation -p anyonnx.cli
 
 slow: $(READY) ## the long sweeps
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m slow
