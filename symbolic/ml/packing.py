@@ -1,6 +1,8 @@
 """Tree tables as ONNX: TreeEnsemble from ai.onnx.ml 5 on, TreeEnsembleRegressor below.
 
-Every comparison gives the source's answer on every row, and sums are taken in double in the source's order:
+Every comparison gives the source's answer on every row. Sums are taken in double: votes in the order of the trees, as
+ties hang on it; single values (boosting, regression) in the order that the runtime's threads take.
+
 
 * the source compares float32: thresholds are moved to the float32 below (or above) them, which changes no answer;
 * the source compares doubles: TreeEnsemble compares doubles too; TreeEnsembleRegressor can from ai.onnx.ml 3 on; before
@@ -120,8 +122,11 @@ def _whole(table: TreeTable) -> bool:
 
 def _ensemble(g: GraphBuilder, x: Value, table: TreeTable, *, wide_values: bool = False) -> Value:
     """The operator: sums of one value per leaf, [batch, targets], double if `wide_values` else maybe float."""
+    table = without_empty_sets(table)
     if g.ml_opset >= 5:
-        table = without_empty_sets(with_split_roots(table))
+        table = with_split_roots(table)
+        if any(np.any(np.abs(m) >= 2**31) or np.any(m != np.rint(m)) for m in table.members.values()):
+            x, table = ranked(g, _rounded(g, x, table), table)  # onnxruntime keeps sets of whole numbers only
         wide = wide_values or not table.narrow
         rows = _rounded(g, x, table)
         return _tree_ensemble(g, g.Cast(rows, to=ir.DataType.DOUBLE) if wide else rows, table, wide)
@@ -133,36 +138,51 @@ def _ensemble(g: GraphBuilder, x: Value, table: TreeTable, *, wide_values: bool 
     wide_rows = g.Cast(x, to=ir.DataType.DOUBLE)
     if g.ml_opset >= 3:
         return _tree_regressor(g, wide_rows, table, table.threshold)
-    rows, thresholds = ranked(g, wide_rows, table)
-    return _tree_regressor(g, rows, table, thresholds)
+    rows, table = ranked(g, wide_rows, table)
+    return _tree_regressor(g, rows, table, table.threshold.astype(np.float32))
 
 
 def _rounded(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     return g.Cast(x, to=ir.DataType.FLOAT) if table.narrow else x
 
 
-def ranked(g: GraphBuilder, x: Value, table: TreeTable) -> tuple[Value, np.ndarray]:
-    """Rows and thresholds as ranks among the thresholds of their feature: float32 holds them, every answer stays.
+def ranked(g: GraphBuilder, x: Value, table: TreeTable) -> tuple[Value, TreeTable]:
+    """Rows and trees with every number replaced by its rank among the numbers its feature is compared with.
 
-    The rank of a number is how many thresholds lie below it. Where a split tells a threshold from the numbers below
-    it, the double before the threshold counts as one too.
+    The rank of a number is how many of them lie below it: small whole numbers, which float32 holds and category sets
+    take; every answer stays. Where a split tells a number from those below it, the double before it counts as one too.
     """
-    at, below = table.threshold, np.nextafter(table.threshold, -np.inf)
-    splits_below = ~np.isin(table.mode, (Mode.LEQ, Mode.GT))
+    sets = [(table.feature[i], members) for i, members in table.members.items()]
+    plain = table.mode != Mode.MEMBER
+    feature = np.concatenate([table.feature[plain], *(np.full(len(m), f) for f, m in sets)])
+    at = np.concatenate([table.threshold[plain], *(m for _, m in sets)])
+    below = ~np.isin(table.mode[plain], (Mode.LEQ, Mode.GT))
+    below = np.concatenate([below, np.ones(len(at) - len(below), bool)])
+    known = ~np.isnan(at)  # NaN, which nothing is equal to, stays
     uniques = []
     for f in range(table.features):
-        own = (table.feature == f) & ~np.isnan(at)
-        uniques.append(np.unique(np.concatenate([at[own], below[own & splits_below]])))
-    width = max(len(u) for u in uniques)
-    bounds = np.full((table.features, max(width, 1)), np.inf)
-    ranks = np.where(np.isnan(at), np.nan, 0.0).astype(np.float32)  # NaN, which nothing is equal to, stays
+        own = known & (feature == f)
+        uniques.append(np.unique(np.concatenate([at[own], np.nextafter(at[own & below], -np.inf)])))
+    bounds = np.full((table.features, max(1, *(len(u) for u in uniques))), np.inf)
     for f, unique in enumerate(uniques):
         bounds[f, : len(unique)] = unique
-        own = (table.feature == f) & ~np.isnan(at)
-        ranks[own] = np.searchsorted(unique, at[own])
-    above = g.Cast(g.Greater(g.Unsqueeze(x, [2]), bounds), to=ir.DataType.FLOAT)
-    rank = g.ReduceSum(above, [2], keepdims=0)
-    return g.Where(g.IsNaN(g.Cast(x, to=ir.DataType.FLOAT)), np.float32(np.nan), rank), ranks
+
+    def rank(numbers: np.ndarray, features: np.ndarray) -> np.ndarray:
+        found = np.full(len(numbers), np.nan)
+        for f, unique in enumerate(uniques):
+            own = (features == f) & ~np.isnan(numbers)
+            found[own] = np.searchsorted(unique, numbers[own])
+        return found
+
+    wide = g.Cast(x, to=ir.DataType.DOUBLE)
+    above = g.Cast(g.Greater(g.Unsqueeze(wide, [2]), bounds), to=ir.DataType.FLOAT)
+    rows = g.Where(g.IsNaN(g.Cast(x, to=ir.DataType.FLOAT)), np.float32(np.nan), g.ReduceSum(above, [2], keepdims=0))
+    return rows, replace(
+        table,
+        narrow=True,
+        threshold=rank(table.threshold, table.feature),
+        members={i: rank(m, np.full(len(m), table.feature[i])) for i, m in table.members.items()},
+    )
 
 
 def without_empty_sets(table: TreeTable) -> TreeTable:
@@ -178,9 +198,8 @@ def without_empty_sets(table: TreeTable) -> TreeTable:
 def without_members(table: TreeTable) -> TreeTable:
     """The same trees with each category set written as a chain of EQ splits.
 
-    TreeEnsembleRegressor has no set membership.
+    TreeEnsembleRegressor has no set membership. No set may be empty.
     """
-    table = without_empty_sets(table)
     at = np.flatnonzero(table.mode == Mode.MEMBER)
     if not len(at):
         return table
