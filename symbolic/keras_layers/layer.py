@@ -66,7 +66,9 @@ class Layer:
     @property
     def options(self) -> dict[str, Any]:
         """The configuration without what only matters in training."""
-        return {k: v for k, v in self.config.items() if not training_only(k)}
+        if self.is_op:
+            return {k: v for k, v in self.config.items() if k != "name"}
+        return {k: v for k, v in self.config.items() if not training_only(k) and k not in self.inner}
 
     @property
     def policy(self) -> str:
@@ -139,7 +141,7 @@ def missing(layer: Layer, opset: int, place: str = "") -> Iterator[MissingOp]:
         return
     if layer.class_name not in MODELS:
         known = _keywords(row)
-        unknown = [k for k in layer.options if k not in known and _says_something(layer.options[k])]
+        unknown = [k for k in layer.options if not (known is None or k in known) and _says_something(layer.options[k])]
         if unknown:
             listed = ", ".join(f"{k}={layer.options[k]!r}" for k in unknown)
             yield MissingOp(DIALECT, layer.key, 1, (here,), f"its option(s) {listed} are not supported")
@@ -147,8 +149,10 @@ def missing(layer: Layer, opset: int, place: str = "") -> Iterator[MissingOp]:
             if not known_activation(layer.options.get(key)):
                 reason = f"its {key} {layer.options[key]!r} is not an activation of Keras"
                 yield MissingOp(DIALECT, layer.key, 1, (here,), reason)
-    if layer.policy not in ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16") and not (
-        layer.policy.startswith(("int", "uint", "bool", "string"))
+    if (
+        not layer.is_op
+        and layer.policy not in ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
+        and not (layer.policy.startswith(("int", "uint", "bool", "string")))
     ):
         yield MissingOp(DIALECT, layer.key, 1, (here,), f"its dtype policy {layer.policy!r} is not supported")
     for inner in layer.inner.values():
@@ -164,8 +168,11 @@ _REASONS = {
 }
 
 
-def _keywords(row: Symbolic) -> set[str]:
+def _keywords(row: Symbolic) -> set[str] | None:
+    """Options that a function knows; None if any (augmentation, which does nothing in inference)."""
     parameters = inspect.signature(row.function).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
     return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} - _FILLED
 
 
@@ -267,8 +274,9 @@ def call_layer(
         args = [_converted(g, layer, a) for a in args]
         keywords = {k: _converted(g, layer, v) for k, v in keywords.items()}
     first = args[0] if args else None
-    given = keywords.get("mask")
-    masks = given if given is not None else mask_of(first)
+    masks = keywords.get("mask")
+    if masks is None and sum(_has_value(a) for a in (*args, *keywords.values())) == 1:
+        masks = mask_of(first)  # Keras hands a mask on by itself only where there is one tensor argument
     filled: dict[str, Any] = {"weights": weights, "mask": masks, "layer": layer}
     options = {k: v for k, v in layer.options.items() if k in parameters}
     extra = {k: v for k, v in filled.items() if k in parameters}
@@ -281,6 +289,10 @@ def call_layer(
     if not layer.is_op and layer.class_name not in MODELS:
         return output_mask(g, layer, first, masks, results)
     return results
+
+
+def _has_value(tree: Any) -> bool:
+    return any(map(_has_value, tree)) if isinstance(tree, (list, tuple)) else isinstance(tree, Value)
 
 
 def _call_keywords(g: GraphBuilder, layer: Layer, kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,12 @@ _PASS = frozenset(
     (
         "Activation", "ActivityRegularization", "AlphaDropout", "BatchNormalization", "Dense", "Dropout", "ELU",
         "GaussianDropout", "GaussianNoise", "GroupNormalization", "Identity", "LayerNormalization", "LeakyReLU",
-        "MultiHeadAttention", "GroupQueryAttention", "Normalization", "PReLU", "ReLU", "Rescaling", "Softmax",
-        "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "TimeDistributed", "UnitNormalization",
+        "MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention", "Normalization", "PReLU", "ReLU",
+        "Rescaling", "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "TimeDistributed"
+        "UnitNormalization",
     )
 )  # fmt: skip
+_RECURRENT = frozenset(("SimpleRNN", "LSTM", "GRU", "RNN", "Bidirectional"))
 _MERGES = frozenset(("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"))
 
 
@@ -33,7 +35,7 @@ def output_mask(g: GraphBuilder, layer: Layer, inputs: Any, mask: Any, results: 
         return results
     found: Value | None = None
     name = layer.class_name
-    if name in _PASS:
+    if name in _PASS or (name in _RECURRENT and _gives_sequences(layer)):
         found = mask if isinstance(mask, Value) else mask_of(inputs) if isinstance(inputs, Value) else None
     elif name in _MERGES and isinstance(mask, list) and mask and all(m is not None for m in mask):
         found = mask[0]
@@ -43,6 +45,11 @@ def output_mask(g: GraphBuilder, layer: Layer, inputs: Any, mask: Any, results: 
         results = first = same(g, first)
     with_mask(g, first, found)
     return results
+
+
+def _gives_sequences(layer: Layer) -> bool:
+    inner = layer.inner["layer"] if layer.class_name == "Bidirectional" else layer
+    return bool(inner.config.get("return_sequences"))
 
 
 def same(g: GraphBuilder, x: Value) -> Value:

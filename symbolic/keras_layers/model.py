@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..builder import as_dtype
 from ..errors import TranslationError
 from ..registry import symbolic
@@ -153,8 +155,14 @@ def _marked(tree: Any) -> Any:
             return _Reference(name, int(call), int(result), config.get("dtype"), config.get("shape"))
         if kind == "__tuple__":
             return tuple(_marked(i) for i in tree["config"]["value"])
+        if kind == "__slice__":
+            return slice(*(_marked(tree["config"][k]) for k in ("start", "stop", "step")))
+        if kind == "__ellipsis__":
+            return ...
+        if kind in ("__tensor__", "__numpy__"):
+            return np.asarray(tree["config"]["value"], tree["config"]["dtype"])
         return {k: _marked(v) for k, v in tree.items()}
-    return [_marked(i) for i in tree] if isinstance(tree, list) else tree
+    return [_marked(i) for i in tree] if isinstance(tree, (list, tuple)) else tree
 
 
 def _refs(tree: Any) -> Iterator[Ref]:

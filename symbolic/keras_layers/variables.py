@@ -192,4 +192,5 @@ _NESTED: dict[str, Callable[[Layer], Inner]] = {
     "TimeDistributed": lambda layer: [("layer", layer.inner["layer"])],
     "MultiHeadAttention": _attention,
     "GroupQueryAttention": _attention,
+    "GroupedQueryAttention": _attention,
 }
