@@ -77,7 +77,7 @@ class Replay:
                 self._describe(g, output, result)
 
     def _wanted(self, node: ir.Node) -> list[bool]:
-        """Which outputs are named; those at the end that nobody uses don't count, unless their number means something."""
+        """Which outputs are named; those at the end that nobody uses count only where their number means something."""
         flags = [bool(o.name) for o in node.outputs]
         found = self._signature(node.domain, node.op_type)
         kinds = found.outputs if found is not None else ()
