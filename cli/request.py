@@ -145,6 +145,8 @@ def writable(path: Path) -> Path:
     """The path, if a file can be written there."""
     if path.is_dir():
         raise InputSpecError(f"can't write {path}: it is a directory")
+    if path.exists() and not path.is_file():  # a result is renamed into place, which would replace a device
+        raise InputSpecError(f"can't write {path}: it is not a regular file")
     if not path.parent.is_dir():
         raise InputSpecError(f"can't write {path}: there is no directory {path.parent}")
     if not os.access(path if path.exists() else path.parent, os.W_OK):

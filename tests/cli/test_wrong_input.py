@@ -117,6 +117,14 @@ def test_unwritable_directory(cli, folder, monkeypatch):
     assert cli("convert", "net.pt2").error == "can't write net.onnx: permission denied"
 
 
+def test_a_pipe_is_not_replaced(cli, folder):
+    import os
+
+    os.mkfifo(folder / "pipe")
+    assert cli("convert", "net.pt2", "-o", "pipe").error == "can't write pipe: it is not a regular file"
+    assert (folder / "pipe").is_fifo()
+
+
 def test_a_failure_leaves_an_older_result_alone(cli, folder):
     (folder / "net.onnx").write_bytes(b"older")
     assert cli("convert", "net.pt2", "--opset", "9").code == 8
