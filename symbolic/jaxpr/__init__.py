@@ -1,0 +1,1 @@
+"""Dialect ``jaxpr``: JAX primitives, by name and with their own parameters."""

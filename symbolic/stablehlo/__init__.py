@@ -1,0 +1,1 @@
+"""Dialect ``stablehlo``: operations of StableHLO, by name and with their own attributes."""
