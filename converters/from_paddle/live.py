@@ -182,9 +182,9 @@ def _trace(layer: Any, arguments: Arguments) -> tuple[Program, list[tuple[str, A
             raise CaptureError(f"Paddle's to_static can't trace {type(layer).__name__}: {text[-2000:]}") from error
     for op, live in zip(program.block.walk(), _walk(copy.global_block()), strict=False):
         _add_line(op, live)
-    for tensor, value in zip(*traced.parameters, strict=True):
+    for tensor in traced.parameters[0]:  # by its own name: values of unused ones are gone, touching them is fatal
         if tensor._is_initialized():
-            program.parameters[value.name] = weight(tensor)
+            program.parameters[tensor.name] = weight(tensor)
     order = {n: i for i, n in enumerate(arguments.names)}
     data = [op for op in program.block.ops if op.name == "pd_op.data"]
     rest = [op for op in program.block.ops if op.name != "pd_op.data"]

@@ -44,3 +44,21 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
+
+
+def integers(value: int | float | bytes) -> list[int]:
+    """A repeated integer field: one number, or many packed into bytes."""
+    if not isinstance(value, bytes):
+        return [int(value)]
+    found, position = [], 0
+    while position < len(value):
+        number, position = _varint(value, position)
+        found.append(number - (1 << 64) if number >> 63 else number)
+    return found
+
+
+def floats(value: int | float | bytes, size: int) -> list[float]:
+    """A repeated float field of `size` bytes each: one number, or many packed into bytes."""
+    if not isinstance(value, bytes):
+        return [float(value)]
+    return list(struct.unpack(f"<{len(value) // size}{'f' if size == 4 else 'd'}", value))

@@ -74,7 +74,7 @@ def ones(g: GraphBuilder, shape: Any, dtype: DataType | None = None) -> Value:
 @symbolic("paddle_pir")
 def full_batch_size_like(
     g: GraphBuilder, input: Value, shape: Sequence[int], dtype: DataType, value: float, input_dim_idx: int,
-    output_dim_idx: int,
+    output_dim_idx: int, str_value: str = "",
 ) -> Value:  # fmt: skip
     """full_batch_size_like(Tensor input, int[] shape, DataType dtype, double value, int input_dim_idx, int
     output_dim_idx) -> Tensor"""

@@ -200,10 +200,10 @@ def masked_select(g: GraphBuilder, x: Value, mask: Value) -> Value:
 
 
 @symbolic("paddle_pir")
-def one_hot(g: GraphBuilder, x: Value, num_classes: Any) -> Value:
+def one_hot(g: GraphBuilder, x: Value, num_classes: Any, dtype: DataType | None = None) -> Value:
     """one_hot(Tensor x, Scalar num_classes) -> Tensor"""
     (depth,) = ints(g, num_classes, "one_hot", "a number of classes")
-    return cast(g, g.Equal(g.Unsqueeze(x, [-1]), g.constant(np.arange(depth), x.element)), DataType.FLOAT)
+    return cast(g, g.Equal(g.Unsqueeze(x, [-1]), g.constant(np.arange(depth), x.element)), dtype or DataType.FLOAT)
 
 
 @symbolic("paddle_pir")

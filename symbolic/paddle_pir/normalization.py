@@ -156,12 +156,15 @@ def norm(g: GraphBuilder, x: Value, axis: int, epsilon: float, is_test: bool = T
 
 
 @symbolic("paddle_pir")
-def frobenius_norm(g: GraphBuilder, x: Value, axis: Any, keep_dim: bool = False, reduce_all: bool = False) -> Value:
+def frobenius_norm(
+    g: GraphBuilder, x: Value, axis: Any, keep_dim: bool = False, reduce_all: bool = False,
+    dtype: DataType | None = None,
+) -> Value:  # fmt: skip
     """frobenius_norm(Tensor x, int[] axis, bool keep_dim, bool reduce_all) -> Tensor"""
     from .common import ints
 
     axes = list(range(x.rank)) if reduce_all else ints(g, axis, "frobenius_norm", "an axis")
-    return g.ReduceL2(x, axes or list(range(x.rank)), keepdims=int(keep_dim))
+    return g.ReduceL2(cast(g, x, dtype), axes or list(range(x.rank)), keepdims=int(keep_dim))
 
 
 @symbolic("paddle_pir")
