@@ -12,6 +12,7 @@ from typing import Any
 import onnx_ir as ir
 
 from .dims import Dim, Size, Sizes, exact_quotient, product
+from .infer_composite import RULES
 from .value import Value, tensor_type
 
 Args = Sequence["Value | None"]
@@ -355,7 +356,8 @@ def _unsqueeze(args: Args, _: Attributes, __: int) -> Inferred:
     axes = constant_ints(args[1])
     assert x is not None
     if x.sizes is None or axes is None:
-        return [(x.type, None)]
+        count = _length(args[1])
+        return [(x.type, None if x.sizes is None or count is None else (None,) * (len(x.sizes) + count))]
     rank = len(x.sizes) + len(axes)
     new = {axis_index(a, rank) for a in axes}
     rest = iter(x.sizes)
@@ -367,6 +369,9 @@ def _squeeze(args: Args, _: Attributes, __: int) -> Inferred:
     assert x is not None
     axes = constant_ints(args[1] if len(args) > 1 else None)
     if x.sizes is None or axes is None:
+        count = _length(args[1]) if len(args) > 1 else None
+        if x.sizes is not None and count is not None:
+            return [(x.type, (None,) * (len(x.sizes) - count))]
         known = x.sizes is not None and (len(args) < 2 or args[1] is None) and _count(x.sizes) is not None
         return [(x.type, tuple(s for s in x.sizes or () if s != 1) if known else None)]
     gone = {axis_index(a, len(x.sizes)) for a in axes}
@@ -417,8 +422,18 @@ def _reduce(args: Args, attributes: Attributes, _: int) -> Inferred:
     x = args[0]
     assert x is not None
     given = len(args) > 1 and args[1] is not None
-    axes = constant_ints(args[1]) if given else None
-    return [(x.type, reduced(x.sizes, axes, given, attributes))]
+    count = _length(args[1]) if given else None
+    axes = [] if count == 0 else constant_ints(args[1]) if given else None
+    sizes = reduced(x.sizes, axes, given, attributes)
+    if sizes is None and x.sizes is not None and count is not None:
+        sizes = (None,) * (len(x.sizes) - count)
+    return [(x.type, sizes)]
+
+
+def _length(vector: Value | None) -> int | None:
+    """Number of entries of a vector."""
+    size = vector.sizes[0] if vector is not None and vector.sizes else None
+    return size if isinstance(size, int) else None
 
 
 def reduced(sizes: Sizes | None, axes: list[int] | None, given: bool, attributes: Attributes) -> Sizes | None:
@@ -498,6 +513,7 @@ def _text(sizes: Sizes) -> str:
 
 def _table() -> dict[str, Callable[[Args, Attributes, int], Inferred | None]]:
     rules: dict[str, Callable[[Args, Attributes, int], Inferred | None]] = {
+        **RULES,
         "Where": _where, "Cast": _cast, "CastLike": _cast_like, "MatMul": _matmul, "Gemm": _gemm, "Conv": _conv,
         "MaxPool": _pool, "AveragePool": _pool, "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool,
         "Reshape": _reshape, "Transpose": _transpose, "Concat": _concat, "Split": _split, "Slice": _slice,

@@ -106,11 +106,17 @@ def _two_complement(g: GraphBuilder, x: Value) -> Value:
 
 
 def _from_bits(g: GraphBuilder, bits: Value, dtype: ir.DataType) -> Any:
+    """The integer of its bits; in halves of 32 bits, as runtimes may add up in double."""
     count = BITS[dtype]
-    weights = np.array([(1 << i) - (1 << 64 if i == 63 else 0) for i in range(count)], np.int64)
-    if dtype in SIGNED and count < 64:
-        weights[-1] = -weights[-1]
-    return g.Cast(g.ReduceSum(g.Mul(bits, weights), [-1], keepdims=0), to=dtype)
+    halves = []
+    for start in range(0, count, 32):
+        weights = 1 << np.arange(min(32, count), dtype=np.int64)
+        if dtype in SIGNED and count < 64:
+            weights[-1] = -weights[-1]
+        part = g.Slice(bits, [start], [start + 32], [-1]) if count == 64 else bits
+        halves.append(g.ReduceSum(g.Mul(part, weights), [-1], keepdims=0))
+    whole = halves[0] if count < 64 else g.Add(halves[0], g.Mul(halves[1], np.int64(2**32)))
+    return g.Cast(whole, to=dtype)
 
 
 @symbolic("onnx", "BitwiseAnd", until=17)

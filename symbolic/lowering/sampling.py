@@ -48,7 +48,6 @@ class Sampler:
         g = self.g
         if mode == "nearest":
             places = [g.Round(p) for p in places]
-        places = [self._inside(p, axis) for axis, p in enumerate(places)]
         if mode == "nearest":
             return self._pixel(places)
         taps = [_taps(g, p, mode) for p in places]
@@ -67,17 +66,6 @@ class Sampler:
         g, size = self.g, self.floats[axis]
         low = g.constant(np.array(0.0 if self.align else -0.5), self.dtype)
         return low, g.Sub(size, 1.0 if self.align else 0.5)
-
-    def _inside(self, place: Value, axis: int) -> Value:
-        """Places beyond the borders, brought back as the padding says."""
-        g = self.g
-        if self.padding == "zeros":
-            return place
-        low, high = self._borders(axis)
-        if self.padding == "reflection":
-            return self._reflected(place, axis)
-        outside = g.Or(g.Less(place, low), g.Greater(place, high))
-        return g.Where(outside, self._clamped(place, axis), place)  # type: ignore[no-any-return]
 
     def _clamped(self, place: Value, axis: int) -> Value:
         g = self.g

@@ -139,10 +139,10 @@ def test_wrong_calls_name_op_and_place():
 
 def test_opset_errors_name_what_is_missing():
     g = GraphBuilder(13)
-    x = g.input("x", "float32", [1, 1, 4, 4])
-    with g.at("warp (net.py:9)"), pytest.raises(OpsetError, match=r"needs opset 16.*13.*warp \(net\.py:9\)") as caught:
-        g.GridSample(x, g.input("grid", "float32", [1, 2, 2, 2]))
-    assert caught.value.op == "GridSample" and caught.value.needs == 16 and caught.value.target == 13
+    x = g.input("x", "string", ["n"])
+    with g.at("join (net.py:9)"), pytest.raises(OpsetError, match=r"needs opset 20.*13.*join \(net\.py:9\)") as caught:
+        g.StringConcat(x, x)
+    assert caught.value.op == "StringConcat" and caught.value.needs == 20 and caught.value.target == 13
     for opset in (10, 26, 99, True):
         with pytest.raises(OpsetError, match="11 to 25"):
             GraphBuilder(opset)

@@ -1,0 +1,114 @@
+"""Rules of inference for large operators that the standard infers weakly where sizes are open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from .dims import Dim, exact_quotient
+
+if TYPE_CHECKING:
+    from .infer import Args, Attributes, Inferred, OneSize
+
+Rule = Callable[["Args", "Attributes", int], "Inferred | None"]
+
+
+def _part(size: OneSize, count: int | None) -> OneSize:
+    """One head's share of a size."""
+    return None if size is None or not count else exact_quotient(size, count)
+
+
+def _sum(a: OneSize, b: OneSize) -> OneSize:
+    return None if a is None or b is None else a + b
+
+
+def _attention(args: Args, attributes: Attributes, outputs: int) -> Inferred | None:
+    query, key, value = args[:3]
+    past = args[4] if len(args) > 4 else None
+    assert query is not None and key is not None and value is not None
+    if query.sizes is None or key.sizes is None or value.sizes is None or (past is not None and past.sizes is None):
+        return None
+    flat = len(query.sizes) == 3
+    heads: OneSize = attributes.get("q_num_heads") if flat else query.sizes[1]
+    kv_heads: OneSize = attributes.get("kv_num_heads") if flat else key.sizes[1]
+    length, keys = query.sizes[1 if flat else 2], key.sizes[1 if flat else 2]
+    widths = [
+        _part(x.sizes[2], attributes.get("kv_num_heads")) if flat else x.sizes[3]  # type: ignore[index]
+        for x in (key, value)
+    ]
+    total = keys if past is None or past.sizes is None else _sum(keys, past.sizes[2])
+    batch = query.sizes[0]
+    if flat:
+        width = None if widths[1] is None or heads is None else heads * widths[1]
+        y: tuple[OneSize, ...] = (batch, length, width)
+    else:
+        y = (batch, heads, length, widths[1])
+    return [
+        (query.type, y),
+        (key.type, (batch, kv_heads, total, widths[0])),
+        (value.type, (batch, kv_heads, total, widths[1])),
+        (query.type, (batch, heads, length, total)),
+    ][:outputs]
+
+
+def _one(args: Args, index: int) -> OneSize:
+    """A size given by an operand."""
+    value = args[index] if index < len(args) else None
+    return value.dims[0] if value is not None and value.dims else None
+
+
+def _stft(args: Args, attributes: Attributes, _: int) -> Inferred | None:
+    signal = args[0]
+    window = args[2] if len(args) > 2 else None
+    assert signal is not None
+    if signal.sizes is None:
+        return None
+    step, length = _one(args, 1), _one(args, 3)
+    if length is None and window is not None and window.sizes:
+        length = window.sizes[0]
+    whole = signal.sizes[1]
+    frames: OneSize = None
+    if whole is not None and step is not None and length is not None:
+        frames = (whole - length) // step + 1
+    bins = length // 2 + 1 if attributes.get("onesided", 1) and length is not None else length
+    return [(signal.type, (signal.sizes[0], frames, bins, 2))]
+
+
+def _dft(args: Args, attributes: Attributes, _: int) -> Inferred | None:
+    x = args[0]
+    assert x is not None
+    if x.sizes is None:
+        return None
+    given = args[2] if len(args) > 2 else None
+    axis = -2 if given is None else _one(args, 2)
+    sizes: list[OneSize] = list(x.sizes)
+    one_sided, inverse = bool(attributes.get("onesided", 0)), bool(attributes.get("inverse", 0))
+    sizes[-1] = 1 if one_sided and inverse else 2
+    if isinstance(axis, Dim) or axis is None:
+        return [(x.type, (*(None for _ in sizes[:-1]), sizes[-1]))]
+    length = _one(args, 1) if len(args) > 1 and args[1] is not None else sizes[axis]
+    if one_sided and length is not None:
+        if inverse:
+            length = length if len(args) > 1 and args[1] is not None else (length - 1) * 2
+        else:
+            length = length // 2 + 1
+    sizes[axis] = length
+    return [(x.type, tuple(sizes))]
+
+
+def _grid_sample(args: Args, _: Attributes, __: int) -> Inferred | None:
+    x, grid = args
+    assert x is not None and grid is not None
+    if x.sizes is None or grid.sizes is None:
+        return None
+    return [(x.type, (*x.sizes[:2], *grid.sizes[1:-1]))]
+
+
+RULES: Mapping[str, Rule] = {
+    "Attention": _attention,
+    "STFT": _stft,
+    "DFT": _dft,
+    "GridSample": _grid_sample,
+    "RotaryEmbedding": lambda args, _, __: [(args[0].type, args[0].sizes)] if args[0] is not None else None,
+    "TensorScatter": lambda args, _, __: [(args[0].type, args[0].sizes)] if args[0] is not None else None,
+}
