@@ -16,7 +16,7 @@ import onnx_ir as ir
 from ..symbolic.builder import GraphBuilder
 from ..symbolic.errors import CaptureError, InputSpecError, MissingOp, OpsetError, UnsupportedOps
 from ..symbolic.registry import registry
-from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_domain, source_weight
+from ..symbolic.replay import DOMAINS, Environment, Functions, Replay, plain_domain, sizes_of, source_weight
 from ..symbolic.schemas import ML_DOMAIN, signature
 from ..symbolic.spec import DTYPES, TensorSpec, parse_spec
 from ..symbolic.value import Value
@@ -163,12 +163,12 @@ class OnnxSource(Source):
         g.name = graph.name or g.name
         g.doc_string = self.model.doc_string
         g.metadata.update(self.model.metadata_props)
-        open_sizes = {s.name: s.shape for s in self.specs}
+        open_sizes: dict[str, Any] = {s.name: s.shape for s in self.specs}
         env: Environment = {}
         for name, value in zip(self._names, self.inputs, strict=True):
             if value.type is None:
                 raise CaptureError(f"the model doesn't say the type of its input {value.name}")
-            env[value] = g.input(name, value.type, open_sizes.get(name))
+            env[value] = g.input(name, value.type, open_sizes.get(name, sizes_of(value)))
         Replay(self.versions, functions=functions).nodes(g, graph, env)
         for name, output in zip(self.output_names, graph.outputs, strict=True):
             result = _result(g, output, env)
@@ -189,7 +189,10 @@ def _result(g: GraphBuilder, output: ir.Value, env: Environment) -> Value:
 
 def lazy_model(loaded: LoadedModel) -> ir.Model:
     """The model for the builder. Weights are those that `loaded` holds, or stay in their files; none is copied."""
-    model = ir.serde.deserialize_model(plain(loaded.proto))
+    try:
+        model = ir.serde.deserialize_model(plain(loaded.proto))
+    except ir.serde.SerdeError as error:
+        raise CaptureError(f"onnx_ir can't read the model: {error.__cause__ or error}") from error
     for value in model.graph.initializers.values():
         array = loaded.weights.get(value.name or "")
         if array is not None:
@@ -282,7 +285,7 @@ class Ports:
         self.symbols: dict[str, str] = {}
 
     def specs(self, inputs: Any, dynamic: Mapping[str | int, Mapping[int, str]] | None) -> list[TensorSpec | None]:
-        """One spec for each input; None for one that is a sequence, an optional or a map.
+        """One spec for each input; None for one that numpy can't hold: a sequence, an optional, a float of 8 bits.
 
         Raises:
             InputSpecError: What the caller says contradicts the model.
@@ -295,7 +298,7 @@ class Ports:
                 continue
             spec = self._own(name, value, said.get(name))
             for key, axes in (dynamic or {}).items():
-                if key in (i, name):
+                if key in (i, name) and spec is not None:
                     spec = self._merged(spec, dict(axes.items()))
             found.append(spec)
         unknown = [k for k in dynamic or {} if k not in self.names and k not in range(len(self.names))]
@@ -324,11 +327,11 @@ class Ports:
                 said[name] = TensorSpec(name, spec.dtype, spec.shape)
         return said
 
-    def _own(self, name: str, value: ir.Value, said: TensorSpec | None) -> TensorSpec:
+    def _own(self, name: str, value: ir.Value, said: TensorSpec | None) -> TensorSpec | None:
         assert value.dtype is not None
         dtype = "string" if value.dtype is ir.DataType.STRING else value.dtype.numpy().name
         if dtype not in DTYPES:
-            raise InputSpecError(f"input {name} is {dtype}, which no source can be fed with")
+            return None
         if said is not None and said.dtype != dtype:
             raise InputSpecError(f"input {name} is {dtype} in the model, {said.dtype} in the spec")
         if value.shape is None:

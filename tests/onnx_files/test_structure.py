@@ -458,6 +458,11 @@ def test_inputs_that_are_no_tensors_convert_but_are_not_compared() -> None:
         to_onnx(model, opset=11)
 
 
+def test_inputs_that_numpy_does_not_hold_convert() -> None:
+    model = parse("main (float8e4m3fn[n, 4] x) => (float[n, 4] y) { y = Cast <to = 1> (x) }", 19, 9)
+    assert str(to_onnx(model, opset=21, compare=False).model.graph.inputs[0].shape) == "[n,4]"
+
+
 def test_a_source_that_does_not_run() -> None:
     model = make_model(
         [helper.make_node("Reshape", ["x", "s"], ["y"])], {"x": X}, ["y"], 13, weights={"s": [5, 7]}, open_dims=True
