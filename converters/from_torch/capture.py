@@ -11,6 +11,7 @@ from typing import Any
 
 from ...symbolic.errors import CaptureError
 from .inputs import Arguments, dynamic_shapes
+from .shapes import shape_kernels
 
 #: What torch.export raises, and what a module's own code raises inside it.
 FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError, ArithmeticError)
@@ -22,37 +23,29 @@ def capture(module: Any, arguments: Arguments) -> Any:
     Raises:
         CaptureError: torch.export refuses the module; the message says why and where.
     """
-    shapes = dynamic_shapes(module, arguments)
     modes = [(m, m.training) for m in module.modules()]
     module.eval()
     try:
-        try:
-            return _export(module, arguments, shapes, deferred=False)
-        except FAILURES as error:
-            if shapes is None or not _about_ranges(error):
-                raise CaptureError(explain(module, error)) from error
-        try:
-            return _export(module, arguments, shapes, deferred=True)
-        except FAILURES as error:
-            raise CaptureError(explain(module, error)) from error
+        # named dims first: they hold the sizes of one symbol together. They don't allow a smallest or largest size,
+        # which many ops have, so the second way leaves the ranges to torch.
+        for relaxed in (False, True):
+            shapes = dynamic_shapes(module, arguments, relaxed=relaxed)
+            try:
+                return _export(module, arguments, shapes)
+            except FAILURES as error:
+                if shapes is None or relaxed or not _about_ranges(error):
+                    raise CaptureError(explain(module, error)) from error
     finally:
         for child, mode in modes:
             child.training = mode
 
 
-def _export(module: Any, arguments: Arguments, shapes: Any, *, deferred: bool) -> Any:
+def _export(module: Any, arguments: Arguments, shapes: Any) -> Any:
     import torch
 
     with warnings.catch_warnings(), torch.no_grad(), plain_attention(), _traceable():
         warnings.simplefilter("ignore")
-        return torch.export.export(
-            module,
-            arguments.args,
-            arguments.kwargs,
-            dynamic_shapes=shapes,
-            strict=False,
-            prefer_deferred_runtime_asserts_over_guards=deferred,
-        )
+        return torch.export.export(module, arguments.args, arguments.kwargs, dynamic_shapes=shapes, strict=False)
 
 
 @contextmanager
@@ -60,12 +53,12 @@ def _traceable() -> Iterator[None]:
     """Sizes of 0 and 1 aren't taken for constants, recurrent layers stay whole."""
     from torch.fx.experimental import _config
 
-    with recurrent_shapes(), _config.patch(backed_size_oblivious=True):
+    with shape_kernels(), _config.patch(backed_size_oblivious=True):
         yield
 
 
 def _about_ranges(error: BaseException) -> bool:
-    """Whether the sizes' guards are what failed: they may be checked at run time instead."""
+    """Whether what failed are the ranges of open sizes."""
     return type(error).__name__ in ("UserError", "ConstraintViolationError") and "onstraint" in str(error)
 
 
@@ -83,58 +76,6 @@ def plain_attention() -> Iterator[None]:
         yield
     finally:
         torch.backends.mha.set_fastpath_enabled(before)
-
-
-# --- recurrent layers ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def recurrent_shapes() -> Iterator[None]:
-    """Lets LSTM, GRU and RNN be captured as one op over a sequence of open length.
-
-    torch finds their result shapes by running its decomposition, a Python loop over the time steps, which fixes the
-    length. Inside this context the shapes are computed from the shapes.
-    """
-    import torch
-
-    aten, key = torch.ops.aten, torch._C.DispatchKey
-    overloads = {
-        aten.lstm.input: _lstm_result,
-        aten.gru.input: _rnn_result,
-        aten.rnn_tanh.input: _rnn_result,
-        aten.rnn_relu.input: _rnn_result,
-    }
-    saved = {op: dict(op.py_kernels) for op in overloads}
-    for op, function in overloads.items():
-        for dispatch in (key.CompositeImplicitAutograd, key.Autograd, key.Meta):
-            if dispatch in op.py_kernels:
-                op.py_kernels[dispatch] = function
-        op._dispatch_cache.clear()
-    try:
-        yield
-    finally:
-        for op, kernels in saved.items():
-            op.py_kernels.clear()
-            op.py_kernels.update(kernels)
-            op._dispatch_cache.clear()
-
-
-def _lstm_result(
-    input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    hidden, cell = hx
-    width = hidden.shape[2] * (2 if bidirectional else 1)
-    output = input.new_empty((input.shape[0], input.shape[1], width))
-    return output, hidden.new_empty(hidden.shape), cell.new_empty(cell.shape)
-
-
-def _rnn_result(
-    input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> tuple[Any, Any]:  # fmt: skip
-    width = hx.shape[2] * (2 if bidirectional else 1)
-    return input.new_empty((input.shape[0], input.shape[1], width)), hx.new_empty(hx.shape)
 
 
 # --- rewriting a captured program ------------------------------------------------------------------------------------

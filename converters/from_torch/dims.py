@@ -9,6 +9,8 @@ from ...symbolic.dims import Dim, Size, call
 
 #: Most factors of a power that is written out.
 _MAX_POWER = 8
+#: Largest numerator and denominator of a scale factor that is written as a fraction.
+_MAX_FRACTION = 4096
 
 
 class Dims:
@@ -43,11 +45,28 @@ class Dims:
         kind = type(e).__name__
         if kind == "Pow" or kind == "PowByNatural":
             return self._power(*e.args)
+        if kind in ("floor", "TruncToInt", "FloorToInt") and not e.args[0].is_integer:
+            return self._scaled(e.args[0])
         parts = [self._expression(a) for a in e.args]
-        if any(p is None for p in parts):
+        if not parts or any(p is None for p in parts):
             return None
         known: list[Size] = [p for p in parts if p is not None]
         return _combine(kind, known)
+
+    def _scaled(self, e: Any) -> Size | None:
+        """floor(1.5 * h): an exact quotient where the factor is a binary fraction."""
+        numbers = [a for a in e.args if a.is_number]
+        rest = [a for a in e.args if not a.is_number]
+        if e.func.__name__ not in ("Mul", "FloatTrueDiv", "IntTrueDiv") or len(numbers) != 1 or len(rest) != 1:
+            return None
+        inner = rest[0].args[0] if type(rest[0]).__name__ == "ToFloat" else rest[0]
+        size = self._expression(inner)
+        numerator, denominator = float(numbers[0]).as_integer_ratio()
+        if e.func.__name__ != "Mul":
+            numerator, denominator = denominator, numerator
+        if size is None or numerator <= 0 or max(numerator, denominator) > _MAX_FRACTION:
+            return None
+        return (size * numerator) // denominator
 
     def _power(self, base: Any, exponent: Any) -> Size | None:
         size = self._expression(base)

@@ -22,6 +22,8 @@ from .weights import Weights
 #: Arguments that say nothing about the values an op computes.
 _PLACEMENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking")
 _MAX_DECOMPOSITIONS = 8
+#: Higher-order operators that `Walk` translates.
+HIGHER_ORDER = ("wrap_with_set_grad_enabled", "wrap_with_autocast", "cond", "with_effects")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -37,6 +39,7 @@ def prepare(program: Any, opset: int) -> Any:
         UnsupportedOps: Ops that have neither a symbolic function nor a decomposition, all of them.
         CaptureError: The model changes its own buffers.
     """
+    _refuse_dtypes(program)
     if any(Aliases(m.graph).through_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
         program = capture.functionalized(program)
     refuse_state(program)
@@ -89,14 +92,20 @@ def _needs_function(node: Any) -> bool:
     target = node.target
     if is_overload(target):
         return not _is_check(target) and not _is_size(node)
-    return hasattr(target, "_higher_order") or type(target).__module__.startswith("torch._higher_order_ops")
+    return _higher_order_name(target) is not None and _higher_order_name(target) not in HIGHER_ORDER
+
+
+def _higher_order_name(target: Any) -> str | None:
+    import torch
+
+    return str(target.name()) if isinstance(target, torch._ops.HigherOrderOperator) else None
 
 
 def _is_check(target: Any) -> bool:
     name = getattr(target, "__name__", str(target))
     return name.split(".")[0] in (
         "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "_functional_assert_async",
-        "sym_constrain_range_for_size", "_check", "_print", "_assert_tensor_metadata",
+        "sym_constrain_range_for_size", "_check", "_print", "_linalg_check_errors",
     )  # fmt: skip
 
 
@@ -249,9 +258,18 @@ class Walk:
             skipped = 1 if name == "wrap_with_set_grad_enabled" else 4
             module, *operands = [read(a) for a in node.args[skipped:]]
             return tuple(self.run(module, operands, mark=False))
+        if name == "with_effects":
+            return self._effects(node)
         if name == "cond":
             return self._cond(*(read(a) for a in node.args))
         raise UnsupportedOps([MissingOp("aten", name, 1, (self.g.location,))])
+
+    def _effects(self, node: Any) -> Any:
+        """An op with a side effect: only checks are known, which give nothing but their token."""
+        checked = node.args[1]
+        if not _is_check(checked):
+            raise UnsupportedOps([MissingOp("aten", functional_name(checked), 1, (self.g.location,))])
+        return (None,)
 
     def _cond(self, predicate: Any, then: Any, other: Any, operands: Sequence[Any] = ()) -> Any:
         if not isinstance(predicate, Value):

@@ -63,8 +63,14 @@ def bind(module: Any, inputs: Any, dynamic: Mapping[str | int, Mapping[int, str]
     return Arguments(bound.args, dict(bound.kwargs), [n for n, _ in leaves], axes, bool(examples.axes), tensors)
 
 
-def dynamic_shapes(module: Any, arguments: Arguments) -> dict[str, Any] | None:
-    """The open axes in the form ``torch.export`` takes; None where nothing is open."""
+def dynamic_shapes(module: Any, arguments: Arguments, *, relaxed: bool = False) -> dict[str, Any] | None:
+    """The open axes in the form ``torch.export`` takes; None where nothing is open.
+
+    Args:
+        module: The module.
+        arguments: Its arguments.
+        relaxed: torch may limit the sizes, and finds out itself which are equal.
+    """
     import torch
     from torch.utils import _pytree as pytree
 
@@ -72,7 +78,7 @@ def dynamic_shapes(module: Any, arguments: Arguments) -> dict[str, Any] | None:
         return None
     bound = inspect.signature(module.forward).bind(*arguments.args, **arguments.kwargs)
     symbols = {s for axes in arguments.axes for s in axes.values()}
-    dims = {s: torch.export.Dim(s if s.isidentifier() else "dim_" + str(abs(hash(s)))) for s in symbols}
+    dims = {s: torch.export.Dim.AUTO if relaxed else torch.export.Dim(f"dim_{s}") for s in symbols}
     axes = iter(arguments.axes)
 
     def shape(leaf: Any) -> Any:
@@ -202,6 +208,8 @@ def _open_axes(
         for axis, symbol in wanted.items():
             if not -rank <= axis < rank:
                 raise InputSpecError(f"dynamic opens axis {axis} of {names[index]}, which has {rank} axes")
+            if not symbol.isidentifier():
+                raise InputSpecError(f"the open dim {symbol!r} isn't a name (letters, digits, underscores)")
             axes[index][axis % rank] = symbol
     return axes
 
@@ -213,6 +221,8 @@ def _enlarge(bound: inspect.BoundArguments, leaves: list[tuple[str, Any]], axes:
 
     sizes: dict[str, int] = {}
     for (name, tensor), opened in zip(leaves, axes, strict=True):
+        if tensor.layout is not torch.strided:
+            raise InputSpecError(f"the input {name} is a sparse tensor, which can't be converted")
         for axis, symbol in opened.items():
             size = sizes.setdefault(symbol, tensor.shape[axis])
             if size != tensor.shape[axis]:

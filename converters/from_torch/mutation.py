@@ -18,6 +18,8 @@ def mutates(target: Any) -> bool:
 
 def functional_name(target: Any) -> str:
     """Name of an operator without the underscore of its in-place form, ``name.overload``."""
+    if not is_overload(target):
+        return str(target.name()) if callable(getattr(target, "name", None)) else str(target)
     name = target._schema.name.removeprefix("aten::")
     if mutates(target) and name.endswith("_") and not name.endswith("__"):
         name = name[:-1]

@@ -85,6 +85,17 @@ class TorchSource(Source):
             return None
         return {s.name: to_numpy(t) for s, t in zip(self.specs, tensors, strict=True)}
 
+    def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Sizes inside the ranges that the capture found."""
+        sizes = super().choose_sizes(which, base)
+        for symbol, limits in self.program.range_constraints.items():
+            name = self._dims.names.get(str(symbol))
+            if name in sizes:
+                low, high = _bound(limits.lower), _bound(limits.upper)
+                size = max(sizes[name], low or 0)
+                sizes[name] = size if high is None else min(size, high)
+        return sizes
+
     # --- running -----------------------------------------------------------------------------------------------------
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
@@ -190,6 +201,10 @@ def _tensor_inputs(program: Any) -> list[Any]:
         elif isinstance(value, torch.SymInt):
             raise CaptureError(f"the input {spec.arg.name} is an open number; pass it as a tensor")
     return found
+
+
+def _bound(limit: Any) -> int | None:
+    return int(limit) if getattr(limit, "is_Integer", False) else None
 
 
 def _stored(program: Any, spec: Any) -> Any:

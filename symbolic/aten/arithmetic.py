@@ -119,7 +119,7 @@ def fmod(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
     return compute(g, "Mod", a, b, fmod=1)
 
 
-@symbolic("aten", "pow", "float_power")
+@symbolic("aten", "pow")
 def pow(g: GraphBuilder, self: Scalar, exponent: Scalar) -> Value:
     """aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"""
     dtype = result_type(self, exponent)
@@ -135,6 +135,12 @@ def pow(g: GraphBuilder, self: Scalar, exponent: Scalar) -> Value:
         raise unsupported("powers of truth values", g)
     power = value_of(g, exponent, dtype)
     return compute(g, "Pow", base, power)
+
+
+@symbolic("aten", "float_power")
+def float_power(g: GraphBuilder, self: Scalar, exponent: Scalar) -> Value:
+    """aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"""
+    return pow(g, value_of(g, self, DataType.DOUBLE), value_of(g, exponent, DataType.DOUBLE))
 
 
 @symbolic("aten", "addcmul")

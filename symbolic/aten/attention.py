@@ -82,3 +82,22 @@ def _shared_heads(g: GraphBuilder, query: Value, x: Value) -> Value:
     *lead, _, length, width = sizes(g, x)
     wide = g.expand(g.Unsqueeze(x, [-3]), [*lead, own, heads // own, length, width])
     return g.reshape(wide, [*lead, heads, length, width])
+
+
+@symbolic("aten", "_scaled_dot_product_flash_attention_for_cpu")
+def flash_attention(
+    g: GraphBuilder, query: Value, key: Value, value: Value, dropout_p: float = 0.0, is_causal: bool = False,
+    attn_mask: Value | None = None, scale: float | None = None,
+) -> tuple[Value, Value]:  # fmt: skip
+    """aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, ...) -> (Tensor output, Tensor logsumexp)"""
+    from .reduction import logsumexp
+
+    output = scaled_dot_product_attention(g, query, key, value, attn_mask, dropout_p, is_causal, scale)
+    keys = g.Transpose(key, perm=[*range(key.rank - 2), key.rank - 1, key.rank - 2])
+    factor = value_of(g, _scale(g, query) if scale is None else scale, query.element)
+    scores = g.MatMul(g.Mul(query, factor), keys)
+    if is_causal:
+        scores = g.Where(_causal(g, scores), scores, value_of(g, -np.inf, scores.element))
+    if attn_mask is not None:
+        scores, _ = _masked(g, scores, attn_mask)
+    return output, logsumexp(g, scores, [-1])

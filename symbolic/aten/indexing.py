@@ -349,7 +349,8 @@ def index_reduce(
 ) -> Value:
     """aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, ...) -> Tensor"""
     if self.rank == 0:
-        raise unsupported("index_reduce of a tensor without axes", g)
+        one = index_reduce(g, g.reshape(self, [1]), 0, index, g.reshape(source, [1]), reduce, include_self)
+        return g.reshape(one, [])
     at, src = _along(g, self, dim, index, source)
     return scatter_reduce(g, self, dim, at, src, reduce, include_self)
 

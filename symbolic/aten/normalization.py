@@ -107,13 +107,16 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Value:
     """aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, ...) -> Tensor"""
-    channels = size_at(g, input, 1)
-    weight = _filled(g, input, channels, 1.0) if weight is None else weight
-    bias = _filled(g, input, channels, 0.0) if bias is None else bias
-    if input.rank == 2:
-        y = g.GroupNormalization(g.Unsqueeze(input, [2]), weight, bias, num_groups=num_groups, epsilon=eps)
-        return g.Squeeze(y, [2])
-    return g.GroupNormalization(input, weight, bias, num_groups=num_groups, epsilon=eps)
+    # not GroupNormalization: its official body takes the variance as a difference of squares, which loses all digits
+    # where the mean is large; InstanceNormalization over the groups sums squared deviations, as torch does
+    shape = sizes(g, input)
+    groups = g.reshape(input, [shape[0], num_groups, -1])
+    ones, zeros = (_filled(g, input, num_groups, v) for v in (1.0, 0.0))
+    result = g.reshape(g.InstanceNormalization(groups, ones, zeros, epsilon=eps), shape)
+    channels = [shape[1]] + [1] * (input.rank - 2)
+    if weight is not None:
+        result = g.Mul(result, g.reshape(weight, channels))
+    return result if bias is None else g.Add(result, g.reshape(bias, channels))
 
 
 @symbolic("aten", "instance_norm")
@@ -216,8 +219,3 @@ def cosine_similarity(g: GraphBuilder, x1: Value, x2: Value, dim: int = 1, eps: 
     a, b = broadcast_tensors(g, [as_float(g, x1), as_float(g, x2)])
     lengths = [g.Max(g.ReduceL2(v, [dim]), eps) for v in (a, b)]
     return g.ReduceSum(g.Mul(g.Div(a, lengths[0]), g.Div(b, lengths[1])), [dim], keepdims=0)
-
-
-def channel_shape(g: GraphBuilder, x: Value) -> list[Any]:
-    """Sizes of a per-channel vector that broadcasts with x."""
-    return [sizes(g, x)[1]] + [1] * (x.rank - 2)

@@ -54,6 +54,8 @@ def _padded(
     if all(isinstance(p, int) and p == 0 for p in (*begins, *ends)):
         return x
     dtype = x.element
+    if mode != "constant" and 0 in (x.sizes or ()):
+        raise unsupported(f"{mode} padding of an empty tensor", g)
     if dtype in NARROW or dtype == DataType.BOOL:
         x = cast(g, x, DataType.INT32)
         value = None if value is None else cast(g, value, DataType.INT32)

@@ -138,6 +138,8 @@ def compute(g: GraphBuilder, op: str, *operands: Value, **attributes: Any) -> Va
 def where(g: GraphBuilder, condition: Value, x: Value, y: Value) -> Value:
     """Elements of x where the condition holds, else of y; both have one dtype."""
     dtype = x.element
+    if dtype == DataType.BOOL:
+        return g.Or(g.And(condition, x), g.And(g.Not(condition), y))
     if dtype not in NARROW or dtype == DataType.UINT8:
         return g.Where(condition, x, y)
     return cast(g, g.Where(condition, cast(g, x, DataType.INT32), cast(g, y, DataType.INT32)), dtype)

@@ -70,7 +70,7 @@ def _smooth(g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, align_
         # torch takes -0.5 where it antialiases
         how["cubic_coeff_a"] = -0.5 if antialias else -0.75
     if antialias:
-        how["antialias"] = 1
+        how.update(antialias=1, exclude_outside=1)  # torch's filter ends at the border
     return _resized(g, x, output_size, scales, **how)
 
 

@@ -43,8 +43,8 @@ def rows() -> list:
     picked = []
     for i, row in enumerate(ROWS):
         older = [o for o in OPSETS[:-1] if o >= row.since]
-        for opset in {OPSETS[-1], older[i % len(older)] if older else OPSETS[-1]}:
-            picked.append(pytest.param(row, opset, id=f"{row.name}-{opset}"))
+        opsets = [*older[i % len(older) : i % len(older) + 1], OPSETS[-1]] if older else OPSETS[-1:]
+        picked += [pytest.param(row, opset, id=f"{row.name}-{opset}") for opset in opsets]
     return picked
 
 

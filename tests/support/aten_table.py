@@ -77,7 +77,7 @@ def row(name: str, call: Callable[..., Any], *inputs: str, **options: Any) -> No
 
 # --- arithmetic ------------------------------------------------------------------------------------------------------
 row("add", lambda x, y: x + y, "f[n,3] f[3]", "l[n,3] l[n,1]", "i[n] i[n]", "s[n] s[n]", "c[n] c[n]", "B[n] B[n]",
-    "b[n] b[n]", "d[n] d[n]", "h[n] h[n]", "f[n] l[n]", "i[n] l[n]", "B[n] c[n]", "f[n] d[]", "l[n] f[]", node="")  # fmt: skip
+    "b[n] b[n]", "d[n] d[n]", "h[n] h[n]", "f[n] l[n]", "i[n] l[n]", "B[n] c[n]", "f[n] d[]", "l[n] f[]")  # fmt: skip
 row("add_alpha", lambda x, y: torch.add(x, y, alpha=2), "f[n] f[n]", "l[n] l[n]", "s[n] s[n]")
 row("add_number", lambda x: x + 2, "f[n]", "l[n]", "b[n]", "h[n]", "c[n]")
 row("add_float", lambda x: x + 1.5, "f[n]", "l[n]", "b[n]", "d[n]", "i[n]")
@@ -124,7 +124,7 @@ for _name in ("exp", "sin", "cos", "tan", "atan", "sinh", "tanh", "sigmoid", "er
 for _name in ("log", "sqrt", "rsqrt", "log1p", "log2", "log10", "reciprocal"):
     row(_name, getattr(torch, _name), "f[n]+", "l[n]+")
 for _name in ("asin", "acos", "atanh"):
-    row(_name, lambda x, f=getattr(torch, _name): f(torch.tanh(x)), "f[n]")
+    row(_name, lambda x, f=_name: getattr(torch, f)(torch.tanh(x) * 0.9), "f[n]")
 row("acosh", lambda x: torch.acosh(x + 1), "f[n]+")
 for _name in ("floor", "ceil", "trunc", "round"):
     row(_name, getattr(torch, _name), "f[n]", "d[n]", "l[n]")
@@ -144,7 +144,7 @@ row("logit", lambda x: torch.logit(torch.sigmoid(x), eps=0.01), "f[n]")
 # --- comparison, logic, bits -----------------------------------------------------------------------------------------
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     row(_name, getattr(torch, _name), "f[n,3] f[3]", "l[n] l[n]", "c[n] c[n]", "b[n] b[n]", "l[n] f[n]")
-    row(_name + "_number", lambda x, f=getattr(torch, _name): f(x, 1), "f[n]", "l[n]")
+    row(_name + "_number", lambda x, f=_name: getattr(torch, f)(x, 1), "f[n]", "l[n]")
 row("compare_float", lambda x: x > 1.5, "l[n]", "f[n]")
 for _name in ("logical_and", "logical_or", "logical_xor"):
     row(_name, getattr(torch, _name), "b[n] b[n]", "f[n] l[n]")
@@ -284,7 +284,8 @@ row("scatter_value", lambda x, i: x.scatter(1, i, 2.5), "f[n,6] l[n,2]<6")
 row("scatter_add", lambda x, i, s: x.scatter_add(1, i, s), "f[n,6] l[n,3]<6 f[n,3]", since=16)
 for _how in ("sum", "prod", "amax", "amin", "mean"):
     for _self in (True, False):
-        row(f"scatter_reduce_{_how}_{_self}", lambda x, i, s, h=_how, t=_self: x.scatter_reduce(1, i, s, h, include_self=t),
+        row(f"scatter_reduce_{_how}_{_self}",
+            lambda x, i, s, how=_how, own=_self: x.scatter_reduce(1, i, s, how, include_self=own),
             "f[n,6] l[n,3]<6 f[n,3]", since=18)  # fmt: skip
 row("index_add", lambda x, i, s: x.index_add(1, i, s), "f[n,6] l[3]<6 f[n,3]", since=16)
 row("index_copy", lambda x, s: x.index_copy(1, torch.tensor([4, 0]), s), "f[n,6] f[n,2]")
@@ -437,7 +438,11 @@ row("mse_loss", F.mse_loss, "f[n,3] f[n,3]")
 row("l1_loss", lambda x, y: F.l1_loss(x, y, reduction="sum"), "f[n,3] f[n,3]")
 row("smooth_l1_loss", F.smooth_l1_loss, "f[n,3] f[n,3]")
 row("huber_loss", lambda x, y: F.huber_loss(x, y, reduction="none", delta=0.7), "f[n,3] f[n,3]")
-row("bce_logits", lambda x, y, w: F.binary_cross_entropy_with_logits(x, y.sigmoid(), pos_weight=w), "f[n,3] f[n,3] f[3]+")
+row(
+    "bce_logits",
+    lambda x, y, w: F.binary_cross_entropy_with_logits(x, y.sigmoid(), pos_weight=w),
+    "f[n,3] f[n,3] f[3]+",
+)
 row("bce", lambda x, y: F.binary_cross_entropy(x.sigmoid(), y.sigmoid()), "f[n,3] f[n,3]")
 row("cross_entropy", F.cross_entropy, "f[n,5] l[n]<5", "f[n,5,m] l[n,m]<5")
 row("cross_entropy_weight", lambda x, t, w: F.cross_entropy(x, t, w, ignore_index=1, label_smoothing=0.1),

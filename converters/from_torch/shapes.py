@@ -1,0 +1,106 @@
+"""Result shapes of composite ops, so that the capture keeps these ops whole over open sizes.
+
+torch finds the shapes of a composite op by running its decomposition. For some this fixes open sizes: recurrent layers
+loop over the time steps, and a few C++ implementations ask for plain numbers. While a model is captured, these ops are
+given functions here that compute the shapes from the shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def shape_kernels() -> Iterator[None]:
+    """Puts the shape functions in place of the implementations that fake tensors run."""
+    import torch
+
+    key = torch._C.DispatchKey
+    overloads = _overloads()
+    saved = {op: dict(op.py_kernels) for op in overloads}
+    for op, function in overloads.items():
+        for dispatch in (key.CompositeImplicitAutograd, key.Autograd, key.Meta):
+            if dispatch is key.CompositeImplicitAutograd or dispatch in op.py_kernels:
+                op.py_kernels[dispatch] = function
+        op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for op, kernels in saved.items():
+            op.py_kernels.clear()
+            op.py_kernels.update(kernels)
+            op._dispatch_cache.clear()
+
+
+def _overloads() -> dict[Any, Callable[..., Any]]:
+    import torch
+
+    aten = torch.ops.aten
+    return {
+        aten.lstm.input: _lstm,
+        aten.gru.input: _rnn,
+        aten.rnn_tanh.input: _rnn,
+        aten.rnn_relu.input: _rnn,
+        aten.max_pool1d.default: _max_pool1d,
+        aten.kron.default: _kron,
+        aten.take_along_dim.default: _take_along_dim,
+    }
+
+
+def _lstm(
+    input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    hidden, cell = hx
+    width = hidden.shape[2] * (2 if bidirectional else 1)
+    output = input.new_empty((input.shape[0], input.shape[1], width))
+    return output, hidden.new_empty(hidden.shape), cell.new_empty(cell.shape)
+
+
+def _rnn(
+    input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> tuple[Any, Any]:  # fmt: skip
+    width = hx.shape[2] * (2 if bidirectional else 1)
+    return input.new_empty((input.shape[0], input.shape[1], width)), hx.new_empty(hx.shape)
+
+
+def _max_pool1d(
+    self: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
+    import torch
+
+    def pair(value: Any, other: int) -> list[int]:
+        return [other, *value] if isinstance(value, (list, tuple)) else [other, value]
+
+    flat = self.unsqueeze(-2)
+    steps = pair(stride or kernel_size, 1)
+    pooled = torch.ops.aten.max_pool2d.default(
+        flat, pair(kernel_size, 1), steps, pair(padding, 0), pair(dilation, 1), ceil_mode
+    )
+    return pooled.squeeze(-2)
+
+
+def _kron(self: Any, other: Any) -> Any:
+    import torch
+
+    rank = max(self.dim(), other.dim())
+    first = [1] * (rank - self.dim()) + list(self.shape)
+    second = [1] * (rank - other.dim()) + list(other.shape)
+    dtype = torch.result_type(self, other)
+    return self.new_empty([a * b for a, b in zip(first, second, strict=True)], dtype=dtype)
+
+
+def _take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
+    import torch
+
+    if dim is None:
+        return self.new_empty((indices.numel(),))
+    axis = dim % self.dim()
+    ours = [1 if i == axis else s for i, s in enumerate(self.shape)]
+    theirs = [1 if i == axis else s for i, s in enumerate(indices.shape)]
+    common = list(torch.broadcast_shapes(ours, theirs))
+    common[axis] = indices.shape[axis]
+    return self.new_empty(common)
