@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def has_body(found: Signature) -> bool:
     """Whether the standard defines the operator by a function."""
-    schema = found.schema
-    return schema.has_function or schema.has_context_dependent_function
+    schema: Any = found.schema  # its stubs leave these out
+    return bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def function_body(
@@ -34,7 +34,7 @@ def function_body(
         attributes: Attributes of the call.
         outputs: Results that are wanted.
     """
-    schema = found.schema
+    schema: Any = found.schema
     if schema.has_function:
         body = schema.function_body
         return body if body.node else None
@@ -55,4 +55,4 @@ def function_body(
 def _type_bytes(value: Value | None) -> bytes:
     if value is None or value.type is None:
         return b""
-    return type_proto(value).SerializeToString()
+    return bytes(type_proto(value).SerializeToString())

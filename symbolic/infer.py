@@ -196,7 +196,8 @@ def _pool(args: Args, attributes: Attributes, outputs: int) -> Inferred | None:
     if spatial is None:
         return None
     sizes = (*x.sizes[:2], *spatial)
-    return [(x.type, sizes), (tensor_type(ir.DataType.INT64), sizes)][:outputs]
+    results: Inferred = [(x.type, sizes), (tensor_type(ir.DataType.INT64), sizes)]
+    return results[:outputs]
 
 
 def _global_pool(args: Args, _: Attributes, __: int) -> Inferred:
@@ -396,8 +397,9 @@ def _expand(args: Args, _: Attributes, __: int) -> Inferred:
     assert x is not None and shape is not None
     if shape.dims is None:
         count = shape.sizes[0] if shape.sizes else None
-        known = isinstance(count, int) and x.sizes is not None
-        return [(x.type, (None,) * max(count, len(x.sizes)) if known else None)]  # type: ignore[arg-type, type-var]
+        if not isinstance(count, int) or x.sizes is None:
+            return [(x.type, None)]
+        return [(x.type, (None,) * max(count, len(x.sizes)))]
     return [(x.type, broadcast(x.sizes, shape.dims))]
 
 
@@ -490,8 +492,8 @@ def _pad(args: Args, _: Attributes, __: int) -> Inferred:
         return [(x.type, (None,) * len(x.sizes))]
     sizes = list(x.sizes)
     for i, axis in enumerate(axes):
-        parts = (sizes[axis], pads.dims[i], pads.dims[len(axes) + i])
-        sizes[axis] = None if None in parts else parts[0] + parts[1] + parts[2]  # type: ignore[operator]
+        size, before, after = sizes[axis], pads.dims[i], pads.dims[len(axes) + i]
+        sizes[axis] = None if size is None or before is None or after is None else size + before + after
     return [(x.type, tuple(sizes))]
 
 

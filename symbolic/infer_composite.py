@@ -29,8 +29,8 @@ def _attention(args: Args, attributes: Attributes, outputs: int) -> Inferred | N
     if query.sizes is None or key.sizes is None or value.sizes is None or (past is not None and past.sizes is None):
         return None
     flat = len(query.sizes) == 3
-    heads: OneSize = attributes.get("q_num_heads") if flat else query.sizes[1]
-    kv_heads: OneSize = attributes.get("kv_num_heads") if flat else key.sizes[1]
+    given: tuple[OneSize, OneSize] = (attributes.get("q_num_heads"), attributes.get("kv_num_heads"))
+    heads, kv_heads = given if flat else (query.sizes[1], key.sizes[1])
     length, keys = query.sizes[1 if flat else 2], key.sizes[1 if flat else 2]
     widths = [
         _part(x.sizes[2], attributes.get("kv_num_heads")) if flat else x.sizes[3]  # type: ignore[index]
@@ -43,12 +43,13 @@ def _attention(args: Args, attributes: Attributes, outputs: int) -> Inferred | N
         y: tuple[OneSize, ...] = (batch, length, width)
     else:
         y = (batch, heads, length, widths[1])
-    return [
+    results: Inferred = [
         (query.type, y),
         (key.type, (batch, kv_heads, total, widths[0])),
         (value.type, (batch, kv_heads, total, widths[1])),
         (query.type, (batch, heads, length, total)),
-    ][:outputs]
+    ]
+    return results[:outputs]
 
 
 def _one(args: Args, index: int) -> OneSize:

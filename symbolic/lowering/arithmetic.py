@@ -34,7 +34,7 @@ def _pick(g: GraphBuilder, values: tuple[Value, ...], better: str) -> Any:
 
 def _ordered(g: GraphBuilder, x: Value, dtype: ir.DataType) -> Value:
     """What orders like the values: the int64 that an uint64 was cast to is moved down by half the range."""
-    return g.Add(x, np.int64(-(2**63))) if dtype is ir.DataType.UINT64 else x  # type: ignore[no-any-return]
+    return g.Add(x, np.int64(-(2**63))) if dtype is ir.DataType.UINT64 else x
 
 
 @symbolic("onnx", "Max", until=11)

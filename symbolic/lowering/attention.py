@@ -96,7 +96,7 @@ def attention(
 
 def _in_float(g: GraphBuilder, args: tuple[Value | None, ...], outputs: int, attributes: dict[str, Any]) -> list[Any]:
     narrow = ir.DataType.BFLOAT16
-    wide = [g.Cast(x, to=ir.DataType.FLOAT) if x is not None and x.element is narrow else x for x in args]
+    wide: list[Any] = [g.Cast(x, to=ir.DataType.FLOAT) if x is not None and x.element is narrow else x for x in args]
     found = g.Attention(*wide, outputs=outputs, **attributes)
     return [g.Cast(y, to=narrow) for y in (found if isinstance(found, tuple) else (found,))]
 
@@ -105,7 +105,7 @@ def _heads(g: GraphBuilder, x: Value, heads: int | None) -> Value:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
     if x.rank == 4:
         return x
-    return g.Transpose(g.Reshape(x, [0, 0, heads, -1]), perm=[0, 2, 1, 3])  # type: ignore[no-any-return]
+    return g.Transpose(g.Reshape(x, [0, 0, heads, -1]), perm=[0, 2, 1, 3])
 
 
 def _heads_per_key(query: Value, key: Value) -> int | None:
@@ -121,7 +121,7 @@ def _repeated(g: GraphBuilder, x: Value, ratio: int) -> Value:
     assert isinstance(heads, int)
     more = g.Expand(g.Unsqueeze(x, [2]), [1, 1, ratio, 1, 1])
     last = size if isinstance(size, int) else g.Gather(g.Shape(x), 3, axis=0)
-    return g.Reshape(more, g.shape_vector([0, heads * ratio, -1, last]))  # type: ignore[no-any-return]
+    return g.Reshape(more, g.shape_vector([0, heads * ratio, -1, last]))
 
 
 def _scaled(g: GraphBuilder, query: Value, scale: float | None) -> Value:
@@ -129,9 +129,9 @@ def _scaled(g: GraphBuilder, query: Value, scale: float | None) -> Value:
     if scale is None and isinstance(size, int):
         scale = 1 / math.sqrt(size)
     if scale is not None:
-        return g.Mul(query, scale)  # type: ignore[no-any-return]
+        return g.Mul(query, scale)
     width = g.Cast(g.Gather(g.Shape(query), 3, axis=0), to=ir.DataType.FLOAT)
-    return g.Mul(query, g.Cast(g.Reciprocal(g.Sqrt(width)), to=query.element))  # type: ignore[no-any-return]
+    return g.Mul(query, g.Cast(g.Reciprocal(g.Sqrt(width)), to=query.element))
 
 
 def _masked(g: GraphBuilder, scores: Value, query: Value, key: Value, masking: _Masking) -> Value:
@@ -146,7 +146,7 @@ def _masked(g: GraphBuilder, scores: Value, query: Value, key: Value, masking: _
             scores = g.Add(scores, mask)
     if seen is None:
         return scores
-    return g.Where(seen, scores, g.constant(-np.inf, scores.element))  # type: ignore[no-any-return]
+    return g.Where(seen, scores, g.constant(-np.inf, scores.element))
 
 
 def _window(g: GraphBuilder, query: Value, key: Value, masking: _Masking) -> Value | None:
@@ -183,7 +183,7 @@ def _as_long_as(g: GraphBuilder, mask: Value, key: Value) -> Value:
     missing = g.Sub(g.Shape(key, start=2, end=3), g.Shape(mask, start=rank - 1, end=rank))
     pads = g.Concat(np.zeros(2 * rank - 1, np.int64), missing, axis=0)
     hidden = g.constant(np.array(False)) if mask.element is ir.DataType.BOOL else g.constant(-np.inf, mask.element)
-    return g.Pad(mask, pads, hidden)  # type: ignore[no-any-return]
+    return g.Pad(mask, pads, hidden)
 
 
 def _softmax(g: GraphBuilder, scores: Value, precision: int | None, may_hide_all: bool) -> Value:

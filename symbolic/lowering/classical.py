@@ -198,9 +198,10 @@ def _regressor(
         }
     else:
         numbers = {"nodes_values": value, "target_weights": weight}
-    return g.raw(  # type: ignore[no-any-return]
+    y: Value = g.raw(
         "TreeEnsembleRegressor", x, domain=ML_DOMAIN, n_targets=n_targets, nodes_treeids=tree, nodes_nodeids=number,
         nodes_featureids=feature, nodes_modes=mode, nodes_truenodeids=true, nodes_falsenodeids=false,
         nodes_missing_value_tracks_true=missing, target_treeids=leaf_tree, target_nodeids=leaf_node, target_ids=target,
         aggregate_function=("AVERAGE", "SUM", "MIN", "MAX")[aggregate], **numbers,
     )  # fmt: skip
+    return y

@@ -105,7 +105,7 @@ def _folded(g: GraphBuilder, x: Value, batch: int, first: int, second: int) -> V
         g.ReduceProd(g.Slice(shape, [start], [start + count]), keepdims=1) if count else g.constant([1])
         for start, count in ((batch, first), (batch + first, second))
     ]
-    return g.Reshape(x, g.Concat(g.Slice(shape, [0], [batch]), *sizes, axis=0))  # type: ignore[no-any-return]
+    return g.Reshape(x, g.Concat(g.Slice(shape, [0], [batch]), *sizes, axis=0))
 
 
 def _unfolded(
@@ -118,4 +118,4 @@ def _unfolded(
     lead = g.Slice(g.Shape(x), [0], [len(batch)])
     parts = [g.Gather(g.Shape(a), [term_a.index(c) for c in rows], axis=0)] if rows else []
     parts += [g.Gather(g.Shape(b), [term_b.index(c) for c in columns], axis=0)] if columns else []
-    return g.Reshape(x, g.Concat(lead, *parts, axis=0) if parts else lead)  # type: ignore[no-any-return]
+    return g.Reshape(x, g.Concat(lead, *parts, axis=0) if parts else lead)

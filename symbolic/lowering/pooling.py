@@ -22,7 +22,7 @@ def _window_sums(
     one = g.Reshape(x, g.Concat([-1, 1], g.Shape(x, start=2), axis=0))
     ones = g.constant(np.ones((1, 1, *kernel), x.element.numpy()))
     sums = g.Conv(one, ones, kernel_shape=kernel, strides=strides, dilations=dilations, pads=pads)
-    return g.Reshape(sums, g.Concat(g.Shape(x, start=0, end=2), g.Shape(sums, start=2), axis=0))  # type: ignore[no-any-return]
+    return g.Reshape(sums, g.Concat(g.Shape(x, start=0, end=2), g.Shape(sums, start=2), axis=0))
 
 
 def _plan(

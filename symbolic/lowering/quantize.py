@@ -26,11 +26,11 @@ def _per_element(g: GraphBuilder, parameter: Value, x: Value, axis: int, block_s
     rank = known_rank(g, x, op, 21)
     axis %= rank
     if not block_size:
-        return g.Unsqueeze(parameter, [i for i in range(rank) if i != axis])  # type: ignore[no-any-return]
+        return g.Unsqueeze(parameter, [i for i in range(rank) if i != axis])
     size = x.dim(axis)
     if not isinstance(size, int):
         refuse(g, op, "attribute block_size on an open size", 21)
-    return g.Gather(parameter, np.arange(size) // block_size, axis=axis)  # type: ignore[no-any-return]
+    return g.Gather(parameter, np.arange(size) // block_size, axis=axis)
 
 
 def _same_kind(parameter: Value, axis_came: bool) -> bool:
@@ -56,8 +56,8 @@ def dequantize_linear(
     fits = x_scale.element in scales and _same_kind(x_scale, g.opset >= 13) and (g.opset >= 21 or not blocked)
     is_newer = x.element not in BITS  # float8, int4 ...: written as they are, where the opset has them
     if result == x_scale.element and (is_newer or (fits and x.element in kinds)):
-        extra = {"axis": axis} if g.opset >= 13 else {}
-        return g.raw("DequantizeLinear", x, x_scale, x_zero_point, block_size=block_size or None, **extra)
+        written_axis = axis if g.opset >= 13 else None
+        return g.raw("DequantizeLinear", x, x_scale, x_zero_point, axis=written_axis, block_size=block_size or None)
     if is_newer or x_scale.element not in FLOATS or BITS[x.element] == 64:
         refuse(g, "DequantizeLinear", f"x of type {x.element.name} with this scale", 23 if output_dtype else 21)
     # the standard subtracts in whole numbers and multiplies in the scale's type

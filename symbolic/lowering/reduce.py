@@ -60,7 +60,7 @@ for _op in ("Sum", "Mean", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare
 def _extreme(op: str) -> Callable[..., Any]:
     reduction = _with_axes_attribute(op, 18)
 
-    def extreme(g: GraphBuilder, data: Value, axes: Value | None = None, **attributes: int) -> Any:
+    def extreme(g: GraphBuilder, data: Value, axes: Value | None = None, **attributes: Any) -> Any:
         """(data, axes?, keepdims, noop_with_empty_axes) -> maximum or minimum; bool came with opset 20"""
         kind = data.element
         if kind is ir.DataType.BOOL:  # the extreme of nothing is the least or greatest int32

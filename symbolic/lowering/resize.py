@@ -95,13 +95,12 @@ def _without_symmetry(g: GraphBuilder, x: Value, scales: Value | None, axes: lis
 
 def _kept_ratio(g: GraphBuilder, x: Value, sizes: Value, axes: list[int], policy: str) -> Value:
     """One scale for all listed axes, where it gives the very sizes that the policy asks for."""
-    old = [x.dim(a) for a in axes]
-    if sizes.array is None or not all(isinstance(o, int) for o in old):
+    old = [size for size in (x.dim(a) for a in axes) if isinstance(size, int)]
+    if sizes.array is None or len(old) < len(axes):
         refuse(g, "Resize", "attribute keep_aspect_ratio_policy with sizes computed at run time", 18)
     ratios = [np.float32(n) / np.float32(o) for n, o in zip(sizes.array.tolist(), old, strict=True)]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
     for size in old:
-        assert isinstance(size, int)
         if int(np.floor(np.float32(size) * scale)) != int(np.floor(float(size) * float(scale) + 0.5)):
             refuse(g, "Resize", "attribute keep_aspect_ratio_policy", 18)
     return g.constant(np.full(len(axes), scale, np.float32))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _extent(g: GraphBuilder, x: Value, axis: int) -> Value:
-    return g.Gather(g.Shape(x), axis, axis=0)  # type: ignore[no-any-return]
+    return g.Gather(g.Shape(x), axis, axis=0)
 
 
 class Sampler:
@@ -69,7 +69,7 @@ class Sampler:
 
     def _clamped(self, place: Value, axis: int) -> Value:
         g = self.g
-        return g.Min(g.Max(place, 0.0), g.Sub(self.floats[axis], 1.0))  # type: ignore[no-any-return]
+        return g.Min(g.Max(place, 0.0), g.Sub(self.floats[axis], 1.0))
 
     def _reflected(self, place: Value, axis: int) -> Value:
         """A triangle wave between the borders; places between them stay."""
@@ -79,7 +79,7 @@ class Sampler:
         once = g.Mod(g.Sub(place, low), g.Mul(g.Max(span, 1e-6), 2.0))
         folded = g.Add(low, g.Min(once, g.Sub(g.Mul(span, 2.0), once)))
         outside = g.Or(g.Less(place, low), g.Greater(place, high))
-        return g.Where(outside, folded, place)  # type: ignore[no-any-return]
+        return g.Where(outside, folded, place)
 
     def _pixel(self, places: list[Value]) -> Value:
         """Pixels at whole places."""
@@ -98,7 +98,7 @@ class Sampler:
         pixel: Value = g.Gather(self.rows, g.Add(index, self.batch), axis=0)
         if known is None:
             return pixel
-        return g.Where(g.Unsqueeze(known, [2]), pixel, np.zeros((), pixel.element.numpy()))  # type: ignore[no-any-return]
+        return g.Where(g.Unsqueeze(known, [2]), pixel, np.zeros((), pixel.element.numpy()))
 
 
 def _taps(g: GraphBuilder, place: Value, mode: str) -> list[tuple[Value, Value]]:
@@ -159,8 +159,8 @@ def deform_conv(
 ) -> Any:  # fmt: skip
     """(X, W, offset, B?, mask?, ...) -> convolution whose kernel taps are moved by offsets"""
     rank = known_rank(g, X, "DeformConv", 19)
-    kernel = kernel_shape or list(W.sizes[2:] if W.sizes else [])
-    if rank != 4 or not all(isinstance(k, int) for k in kernel) or not kernel:
+    kernel = kernel_shape or [size for size in (W.sizes or ())[2:] if isinstance(size, int)]
+    if rank != 4 or len(kernel) != 2:
         refuse(g, "DeformConv", "kernels of unknown sizes or other than images", 19)
     strides, dilations, pads = strides or [1, 1], dilations or [1, 1], pads or [0, 0, 0, 0]
     taps = int(np.prod(kernel))
@@ -199,7 +199,7 @@ def deform_conv(
 def affine_grid(g: GraphBuilder, theta: Value, size: Value, align_corners: int = 0) -> Any:
     """(theta, size, align_corners) -> places that the matrices send the pixels of an image to, x first"""
     count = size.sizes[0] if size.sizes else None
-    if count not in (4, 5):
+    if not isinstance(count, int) or count not in (4, 5):
         refuse(g, "AffineGrid", "input size of unknown length", 20)
     spatial = count - 2
     extents = g.Slice(size, [2], [count], [0])

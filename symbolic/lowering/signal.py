@@ -44,13 +44,13 @@ def _axis_at_run_time(
     """One branch for each axis that it may be."""
     number = g.Mod(g.Cast(g.Squeeze(axis) if axis.sizes != () else axis, to=ir.DataType.INT64), rank)
 
-    def branch(b: GraphBuilder, index: int) -> Value:
+    def branch(b: GraphBuilder, index: int) -> Any:
         if index == rank - 2:
-            return b.DFT(x, length, index, **attributes)  # type: ignore[no-any-return]
+            return b.DFT(x, length, index, **attributes)
         this, others = b.subgraph(f"axis_{index}"), b.subgraph(f"after_{index}")
         this.output(this.DFT(x, length, index, **attributes))
         others.output(branch(others, index + 1))
-        return b.If(b.Equal(number, index), then_branch=this, else_branch=others)  # type: ignore[no-any-return]
+        return b.If(b.Equal(number, index), then_branch=this, else_branch=others)
 
     return branch(g, 0)
 
@@ -92,12 +92,12 @@ def _waves(g: GraphBuilder, rows: Value, columns: Value, size: Value, dtype: ir.
     """cos and sin of 2 pi row column / size. The product is reduced in whole numbers, so long signals stay exact."""
     turns = g.Mod(g.Mul(g.Unsqueeze(rows, [1]), columns), size)
     if turns.array is not None and size.array is not None:
-        angle = turns.array * (2 * np.pi / max(int(size.array), 1))
-        return g.constant(np.cos(angle), dtype), g.constant(np.sin(angle), dtype)
+        angles = turns.array * (2 * np.pi / max(int(size.array), 1))
+        return g.constant(np.cos(angles), dtype), g.constant(np.sin(angles), dtype)
     wide = ir.DataType.FLOAT if dtype.itemsize < 4 else dtype  # sine kernels of double are rare, but valid
     angle = g.Mul(g.Div(g.Cast(turns, to=wide), g.Cast(size, to=wide)), 2 * np.pi)
-    waves = g.Cos(angle), g.Sin(angle)
-    return tuple(w if wide == dtype else g.Cast(w, to=dtype) for w in waves)  # type: ignore[return-value]
+    cosine, sine = (w if wide == dtype else g.Cast(w, to=dtype) for w in (g.Cos(angle), g.Sin(angle)))
+    return cosine, sine
 
 
 def _real_inverse(
@@ -148,7 +148,8 @@ def mel_weight_matrix(
     if any(v is None for v in given):
         refuse(g, "MelWeightMatrix", "inputs computed at run time", 17)
     bins, length, rate, lower, upper = (float(v) for v in given if v is not None)
-    edges = np.linspace(*(2595 * np.log10(1 + f / 700) for f in (lower, upper)), int(bins) + 2)
+    low_mel, high_mel = (2595 * float(np.log10(1 + f / 700)) for f in (lower, upper))
+    edges = np.linspace(low_mel, high_mel, int(bins) + 2)
     places = np.floor((length + 1) * (700 * (10 ** (edges / 2595) - 1)) / rate).astype(int)
     matrix = np.zeros((int(length) // 2 + 1, int(bins)))
     for i in range(int(bins)):
