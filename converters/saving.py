@@ -39,6 +39,8 @@ def save_model(model: ir.Model, path: str | os.PathLike[str], *, single_file_lim
         InputSpecError: Nothing can be written there.
     """
     target = Path(path)
+    if target.exists() and not target.is_file():
+        raise InputSpecError(f"can't write {target}: it is there already and is no regular file")
     weights = sum(v.const_value.nbytes for v in model.graph.initializers.values() if v.const_value is not None)
     try:
         with _beside(target) as folder:

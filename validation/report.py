@@ -168,7 +168,7 @@ class ParityReport:
         """Writes the report; the suffix chooses the format: ``.json`` or ``.xml`` (JUnit).
 
         Raises:
-            InputSpecError: Another suffix.
+            InputSpecError: Another suffix, or the target exists and is no regular file.
         """
         target = Path(path)
         if target.suffix == ".json":
@@ -177,6 +177,8 @@ class ParityReport:
             text = self.to_junit()
         else:
             raise InputSpecError(f"can't tell the report's format from {target.name}: use .json or .xml")
+        if target.exists() and not target.is_file():
+            raise InputSpecError(f"can't write {target}: it is there already and is no regular file")
         # Written beside the target and renamed, so that no half of a report is ever read.
         temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:

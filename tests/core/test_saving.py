@@ -65,3 +65,12 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_missing_folder_is_told(tmp_path):
     with pytest.raises(InputSpecError, match=r"can't write .*No such file"):
         save_model(model(), tmp_path / "none" / "m.onnx")
+
+
+def test_only_regular_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe.onnx")
+    (tmp_path / "folder.onnx").mkdir()
+    for name in ("pipe.onnx", "folder.onnx"):
+        with pytest.raises(InputSpecError, match="no regular file"):
+            save_model(model(), tmp_path / name)
+    assert sorted(os.listdir(tmp_path)) == ["folder.onnx", "pipe.onnx"]
