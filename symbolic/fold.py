@@ -220,6 +220,24 @@ def _cumsum(arrays: Arrays, attributes: Attributes) -> np.ndarray | None:
     return np.cumsum(x, axis=int(axis), dtype=x.dtype)
 
 
+def _transpose(arrays: Arrays, attributes: Attributes) -> np.ndarray:
+    x = arrays[0]
+    assert x is not None
+    return np.transpose(x, attributes.get("perm"))
+
+
+def _shape(arrays: Arrays, attributes: Attributes) -> np.ndarray:
+    x = arrays[0]
+    assert x is not None
+    return np.asarray(x.shape[slice(attributes.get("start", 0), attributes.get("end"))], dtype=np.int64)
+
+
+def _size(arrays: Arrays, _: Attributes) -> np.ndarray:
+    x = arrays[0]
+    assert x is not None
+    return np.asarray(x.size, dtype=np.int64)
+
+
 _RULES: dict[str, Callable[[Arrays, Attributes], Any]] = {
     "Add": _binary(np.add),
     "Sub": _binary(np.subtract),
@@ -249,12 +267,12 @@ _RULES: dict[str, Callable[[Arrays, Attributes], Any]] = {
     "Concat": _concat,
     "Gather": _gather,
     "Reshape": _reshape,
-    "Transpose": lambda arrays, attributes: np.transpose(arrays[0], attributes.get("perm")),
+    "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
     "Squeeze": _squeeze,
     "Slice": _slice,
-    "Shape": lambda a, at: np.asarray(a[0].shape[slice(at.get("start", 0), at.get("end"))], dtype=np.int64),
-    "Size": lambda a, _: np.asarray(a[0].size, dtype=np.int64),
+    "Shape": _shape,
+    "Size": _size,
     "Range": _range,
     "Expand": _expand,
     "Tile": _tile,
