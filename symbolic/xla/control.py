@@ -51,12 +51,17 @@ def case(g: GraphBuilder, index: Value, branches: Sequence[Region], operands: Se
 
 def _truth(g: GraphBuilder, index: Value) -> Value:
     """Whether an index is above 0; of a converted truth value that value."""
+    return converted_truth(index) or g.Greater(index, scalar(g, 0, index))
+
+
+def converted_truth(index: Value) -> Value | None:
+    """The truth value that a number was converted from."""
     node = index.producer()
     if node is not None and node.op_type == "Cast":
         source = node.inputs[0]
         if isinstance(source, Value) and source.dtype is _T.BOOL:
             return source
-    return g.Greater(index, scalar(g, 0, index))
+    return None
 
 
 def branch(g: GraphBuilder, truth: Value, then: Region, other: Region, operands: Sequence[Value]) -> list[Value]:

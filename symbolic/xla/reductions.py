@@ -40,6 +40,14 @@ def identity(kind: str, dtype: ir.DataType) -> Any:
     return limits.min if kind == "max" else limits.max
 
 
+def is_identity(value: Value, kind: str) -> bool:
+    """Whether a constant changes nothing in a reduction."""
+    if value.array is None or value.size != 1:
+        return False
+    neutral = np.asarray(identity(kind, value.element)).astype(value.array.dtype)
+    return bool(value.array.reshape(-1)[0] == neutral)
+
+
 def combine(g: GraphBuilder, kind: str, x: Value, y: Value) -> Value:
     """One step of a reduction."""
     if kind in ("and", "or", "xor"):
@@ -108,10 +116,7 @@ def reduce_region(
     if body.combiner is not None and len(operands) == 1:
         start, kind = inits[0], body.combiner
         result = reduce(g, operands[0], kind, axes)
-        neutral = start.array is not None and bool(
-            start.array.reshape(-1)[0] == np.asarray(identity(kind, start.element)).astype(start.array.dtype)
-        )
-        return [result if neutral else combine(g, kind, result, start)]
+        return [result if is_identity(start, kind) else combine(g, kind, result, start)]
     rank = operands[0].rank
     left = [i for i in range(rank) if i not in axes]
     sizes: list[Size] = [s for s in (operands[0].dim(i) for i in left) if s is not None]

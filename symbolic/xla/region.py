@@ -53,7 +53,7 @@ class Region:
 
 def expanded(g: GraphBuilder, x: Value, sizes: Sequence[Size]) -> Value:
     """A value with all the elements that the source says it has (see `apply`)."""
-    if x.sizes == tuple(sizes):
+    if x.sizes == tuple(sizes) or None in sizes:
         return x
     if x.dtype is ir.DataType.BFLOAT16:  # Expand has no kernel for it
         wide = g.expand(g.Cast(x, to=ir.DataType.FLOAT), sizes)

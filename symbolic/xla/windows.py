@@ -14,7 +14,7 @@ from ..nn.layout import channels_first, channels_last
 from ..value import Value
 from .kernels import call
 from .pointwise import scalar
-from .reductions import combine, identity, reduce
+from .reductions import combine, identity, is_identity, reduce
 from .shapes import dilate, pad, slice_
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def reduce_window(
     }
     if not spec:
         return x
-    neutral = init is None or _is_identity(init, kind)
+    neutral = init is None or is_identity(init, kind)
     if neutral and kind in ("max", "add", "min") and _poolable(x, kind, spec):
         return _pool(g, x, kind, spec)
     config: list[tuple[Size, Size, int]] = [(*spec[i][3], 0) if i in spec else (0, 0, 0) for i in range(x.rank)]
@@ -93,12 +93,6 @@ def reduce_window(
     inner = [axis + n + 1 for n, axis in enumerate(sorted(spec))]
     result = reduce(g, cut, kind, inner)
     return result if neutral else combine(g, kind, result, fill)
-
-
-def _is_identity(init: Value, kind: str) -> bool:
-    if init.array is None or init.size != 1:
-        return False
-    return bool(init.array.reshape(-1)[0] == np.asarray(identity(kind, init.element)).astype(init.array.dtype))
 
 
 #: Axis -> window, stride, dilation, padding.
