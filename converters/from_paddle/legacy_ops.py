@@ -1,8 +1,8 @@
 """Legacy ops by the PIR op that they became: one rule for each, read by `legacy`.
 
 An operand is written as the slots that may hold it, best first: ``Shape|ShapeTensor*|@shape`` is the tensor in slot
-Shape, else the list in slot ShapeTensor, else the attribute shape as a constant. An attribute is written ``new=old``, or
-``=old`` where it says nothing.
+Shape, else the list in slot ShapeTensor, else the attribute shape as a constant. An attribute is written ``new=old``,
+or ``=old`` where it says nothing.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ STRUCTURE = frozenset(
 )  # fmt: skip
 #: Where in-place ops write to another operand than the first; None: what they write is as it was.
 _WRITES: dict[str, int | None] = {"assign_out_": 1, "batch_norm_": None}
+#: Ops whose results Paddle types wrongly (float32, whatever they are).
+_UNTYPED = ("unique", "unique_consecutive")
 #: dtype attributes that mean "the operand's own".
 _UNDEFINED = ("Undefined(ALL_DTYPE)", "undefined", "")
 
@@ -144,7 +146,7 @@ class Walk:
                     continue
                 found = self._op(op, env)
                 for result, value in zip(op.results, found, strict=False):
-                    env[result.name] = self._expected(result, value)
+                    env[result.name] = self._expected(result, value, typed=op.kind not in _UNTYPED)
                     own.add(result.name)
                 target = written(op)
                 if target is not None:
@@ -193,7 +195,8 @@ class Walk:
         row = lookup(op, self.g.opset)
         assert row is not None
         attributes = {k: _attribute(k, v) for k, v in op.attributes.items()}
-        results = run_symbolic(row, self.g, operands, attributes, max(len(op.results), 1))
+        wanted = [r.name in self._used for r in op.results]
+        results = run_symbolic(row, self.g, operands, attributes, wanted)
         if results is None:
             raise TranslationError("these operands aren't supported", op=op.kind, location=self.g.location)
         if len(op.results) == 1 and isinstance(op.results[0].type, list):
@@ -208,13 +211,13 @@ class Walk:
             self._initializers[name] = self.g.root.initializer(name, self.weights[name])
         return self._initializers[name]
 
-    def _expected(self, result: Result, value: Any) -> Any:
+    def _expected(self, result: Result, value: Any, typed: bool = True) -> Any:
         """Compares a result with what the program says about it."""
         kind = result.type
         if result.name not in self._used:
             return value  # Paddle often has no types for results that aren't asked for
         if isinstance(value, Value) and isinstance(kind, TensorType) and not kind.dtype.startswith("array"):
-            self.g.expect(value, kind.dtype, sizes(kind))
+            self.g.expect(value, kind.dtype if typed else None, sizes(kind))
         elif isinstance(value, (list, tuple)) and isinstance(kind, list):
             for one, told in zip(value, kind, strict=False):
                 self._expected(Result(result.name, told), one)

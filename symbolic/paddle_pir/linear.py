@@ -110,10 +110,9 @@ def kron(g: GraphBuilder, x: Value, y: Value) -> Value:
 def cross(g: GraphBuilder, x: Value, y: Value, axis: int = 9) -> Value:
     """cross(Tensor x, Tensor y, int axis) -> Tensor"""
     if axis == 9:  # the first axis of three elements
-        known = [i for i, s in enumerate(x.sizes or ()) if s == 3]
-        if not known:
-            raise refused(g, "cross", "no axis is known to have three elements")
-        axis = known[0]
+        axis = next((i for i, s in enumerate(x.sizes or ()) if not isinstance(s, int) or s == 3), -1)
+        if axis < 0 or x.dim(axis) != 3:
+            raise refused(g, "cross", "which axis is the first of three elements isn't known: name it")
     a, b = ([g.Gather(v, g.constant(np.array([i])), axis=axis) for i in range(3)] for v in (x, y))
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return g.Concat(*parts, axis=axis)

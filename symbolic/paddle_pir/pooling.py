@@ -137,6 +137,7 @@ def _adaptive_axis(g: GraphBuilder, x: Value, axis: int, size: int, count: int, 
 def max_pool_with_index(
     g: GraphBuilder, x: Value, kernel_size: Sequence[int], strides: Sequence[int] = (1, 1),
     paddings: Sequence[int] = (0, 0), global_pooling: bool = False, adaptive: bool = False, ceil_mode: bool = False,
+    outputs: Sequence[bool] = (True, True),
 ) -> Any:  # fmt: skip
     """max_pool2d_with_index(Tensor x, int[] kernel_size, int[] strides, int[] paddings, bool global_pooling, bool
     adaptive, bool ceil_mode) -> (Tensor, Tensor)"""
@@ -144,6 +145,8 @@ def max_pool_with_index(
 
     assert x.sizes is not None
     spatial = x.sizes[2:]
+    if (adaptive or global_pooling) and not outputs[1]:
+        return adaptive_pool(g, x, [1] * len(spatial) if global_pooling else list(kernel_size), "max"), None
     if adaptive or global_pooling:
         if any(not isinstance(s, int) for s in spatial):
             raise refused(g, "max_pool2d_with_index", "adaptive pooling of open sizes isn't supported")

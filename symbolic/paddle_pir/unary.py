@@ -53,16 +53,11 @@ def ceil(g: GraphBuilder, x: Value) -> Value:
 
 
 @symbolic("paddle_pir", "round")
-def round_away(g: GraphBuilder, x: Value, decimals: int = 0) -> Value:
+def round_even(g: GraphBuilder, x: Value, decimals: int = 0) -> Value:
     """round(Tensor x, int decimals) -> Tensor"""
     if not is_float(x):
         return x
-    scaled = x * 10.0**decimals if decimals else x
-    # halves go away from zero; x + 0.5 would round 0.49999997 up
-    whole = g.Floor(g.Abs(scaled))
-    up = g.GreaterOrEqual(g.Abs(scaled) - whole, like(g, x, 0.5))
-    rounded = g.Sign(scaled) * (whole + cast(g, up, x.element))
-    return rounded / 10.0**decimals if decimals else rounded
+    return g.Round(x * 10.0**decimals) / 10.0**decimals if decimals else g.Round(x)
 
 
 @symbolic("paddle_pir")
@@ -144,7 +139,9 @@ def logit(g: GraphBuilder, x: Value, eps: float = 1e-6) -> Value:
 @symbolic("paddle_pir")
 def erfinv(g: GraphBuilder, x: Value) -> Value:
     """erfinv(Tensor x) -> Tensor"""
-    # Giles' polynomial approximation, then two steps of Newton's method, in double precision
+    if x.element == DataType.DOUBLE:
+        raise refused(g, "erfinv", "double precision isn't supported")
+    # Giles' polynomials, as good as single precision, computed in double
     y = cast(g, x, DataType.DOUBLE)
     w = g.Neg(g.Log((1.0 - y) * (1.0 + y)))
     near, far = w - 2.5, g.Sqrt(g.Max(w, like(g, w, 5.0))) - 3.0
@@ -157,8 +154,6 @@ def erfinv(g: GraphBuilder, x: Value) -> Value:
         1.00167406, 2.83297682,
     ])  # fmt: skip
     z = g.Where(g.Less(w, like(g, w, 5.0)), p, q) * y
-    for _ in range(2):
-        z = z - (g.Erf(z) - y) / (g.Exp(g.Neg(z * z)) * (2 / math.sqrt(math.pi)))
     edge = g.Equal(g.Abs(y), like(g, y, 1.0))
     return cast(g, g.Where(edge, y * np.inf, z), x.element)
 
