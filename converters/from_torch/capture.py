@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,12 +29,15 @@ def capture(module: Any, arguments: Arguments) -> Any:
     try:
         # named dims first: they hold the sizes of one symbol together. They don't allow a smallest or largest size,
         # which many ops have, so the second way leaves the ranges to torch.
-        for relaxed in (False, True):
+        relaxed = False
+        while True:
             shapes = dynamic_shapes(module, arguments, relaxed=relaxed)
             try:
                 return _export(module, arguments, shapes)
             except FAILURES as error:
-                if shapes is None or relaxed or not _about_ranges(error):
+                if shapes is not None and not relaxed and _about_ranges(error):
+                    relaxed = True
+                elif not ("not a known type" in str(error) and _register_dataclasses(module, arguments)):
                     raise CaptureError(explain(module, error)) from error
     finally:
         for child, mode in modes:
@@ -55,6 +59,19 @@ def _traceable() -> Iterator[None]:
 
     with shape_kernels(), _config.patch(backed_size_oblivious=True):
         yield
+
+
+def _register_dataclasses(module: Any, arguments: Arguments) -> bool:
+    """Tells torch what the dataclasses are made of that the module returns; whether there were new ones."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    with torch.no_grad(), plain_attention():
+        leaves = pytree.tree_leaves(module(*arguments.args, **arguments.kwargs))
+    kinds = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)}
+    for kind in kinds:
+        torch.export.register_dataclass(kind)
+    return bool(kinds)
 
 
 def _about_ranges(error: BaseException) -> bool:

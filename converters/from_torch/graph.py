@@ -329,7 +329,7 @@ class Walk:
         if expression.is_integer and kind != "ToFloat":
             size = self.dims._expression(expression)
             if size is not None:
-                return g.Cast(g.size(size), to=double)  # type: ignore[no-any-return]
+                return g.Cast(g.size(size), to=double)
         parts = [self._float(a) for a in expression.args]
         op = {
             "Add": "Add", "Mul": "Mul", "FloatTrueDiv": "Div", "IntTrueDiv": "Div", "FloatPow": "Pow", "Pow": "Pow",
@@ -342,7 +342,7 @@ class Walk:
         result = parts[0] if len(parts) > 1 else g.call(op, parts[0])
         for part in parts[1:]:
             result = g.call(op, result, part)
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 def _mapped(argument: Any, read: Callable[[Any], Any]) -> Any:

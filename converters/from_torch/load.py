@@ -101,11 +101,11 @@ def _from_program(program: Any, inputs: Any, options: Options) -> TorchSource:
             symbols[key] = _opened(value, plain.specs[names.index(key)])
         elif value is not None:
             arrays[key] = value
-    for key, axes in (options.dynamic or {}).items():
-        name = names[key] if isinstance(key, int) and key < len(names) else key
+    for wanted, axes in (options.dynamic or {}).items():
+        name = names[wanted] if isinstance(wanted, int) and wanted < len(names) else str(wanted)
         if name not in names:
-            raise InputSpecError(f"dynamic names the input {key!r}; the inputs are {', '.join(names)}")
-        symbols.setdefault(str(name), {}).update(axes)
+            raise InputSpecError(f"dynamic names the input {wanted!r}; the inputs are {', '.join(names)}")
+        symbols.setdefault(name, {}).update(axes)
     _check_dynamic(plain, symbols)
     source = TorchSource(program, options, "an exported program (torch)", symbols=symbols)
     if arrays:

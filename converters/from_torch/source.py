@@ -122,7 +122,7 @@ class TorchSource(Source):
         modes = [(m, m.training) for m in module.modules()]
         module.eval()
         try:
-            return pytree.tree_leaves(module(*args, **kwargs))
+            return list(pytree.tree_leaves(module(*args, **kwargs)))
         finally:
             for child, mode in modes:
                 child.training = mode
@@ -227,7 +227,7 @@ def _check_open(placeholders: Sequence[Any], names: Sequence[str], axes: Sequenc
     for node, name, opened in zip(placeholders, names, axes, strict=True):
         for axis, symbol in opened.items():
             size = node.meta["val"].shape[axis]
-            if isinstance(size, int):
+            if isinstance(size, int) or size.node.expr.is_number:
                 raise CaptureError(
                     f"the model fixes axis {axis} of {name} to {size}: leave the dim {symbol} out of the open ones"
                 )

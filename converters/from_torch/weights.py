@@ -28,7 +28,7 @@ class Weights:
         from onnx_ir.tensor_adapters import TorchTensor
 
         tensor = tensor.detach()
-        key = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
+        key: tuple[Any, ...] = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
         if not tensor.numel():
             key = (name,)
         if key not in self._made:

@@ -335,5 +335,5 @@ def gcd(g: GraphBuilder, self: Value, other: Value) -> Value:
     body.output(body.Cast(condition, to=DataType.BOOL))
     body.output(new_x)
     body.output(new_y)
-    result, _ = g.Loop(None, True, a, b, body=body, outputs=2)
+    result, _ = g.call("Loop", None, True, a, b, body=body, outputs=2)
     return cast(g, result, dtype)

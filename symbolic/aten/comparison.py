@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import DataType, Scalar, cast, compute, is_float, promoted, unsupported, value_of, where
+from .promotion import DataType, Scalar, apply, cast, compute, is_float, promoted, unsupported, value_of, where
 
 #: aten names -> ONNX operator.
 COMPARISONS = {
@@ -50,7 +50,7 @@ def truth(g: GraphBuilder, x: Value) -> Value:
 
 def _register_logic(name: str, op: str) -> None:
     def function(g: GraphBuilder, self: Value, other: Value) -> Value:
-        return g.call(op, truth(g, self), truth(g, other))
+        return apply(g, op, truth(g, self), truth(g, other))
 
     function.__doc__ = f"aten::{name}(Tensor self, Tensor other) -> Tensor"
     function.__name__ = function.__qualname__ = name
@@ -71,8 +71,8 @@ def _register_bits(names: tuple[str, ...], op: str) -> None:
     def function(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
         a, b = promoted(g, self, other)
         if a.dtype == DataType.BOOL:
-            return g.call(op, a, b)
-        return g.call(f"Bitwise{op}", a, b)
+            return apply(g, op, a, b)
+        return apply(g, f"Bitwise{op}", a, b)
 
     function.__doc__ = f"aten::{names[0]}.Tensor(Tensor self, Tensor other) -> Tensor"
     function.__name__ = function.__qualname__ = names[0]

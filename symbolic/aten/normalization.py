@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+from ml_dtypes import finfo
 
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import DataType, as_float, cast, unsupported
+from .promotion import DataType, apply, as_float, cast, unsupported
 from .shape import axis_of, size_at, sizes
 
 
@@ -81,7 +81,7 @@ def layer_norm(
     if weight is None:
         ones = g.constant(np.array(1, input.element.numpy()))
         weight = g.expand(ones, list(normalized_shape))
-    return g.LayerNormalization(input, weight, bias, axis=-len(normalized_shape), epsilon=eps)
+    return apply(g, "LayerNormalization", input, weight, bias, axis=-len(normalized_shape), epsilon=eps)
 
 
 @symbolic("aten", "native_layer_norm")
@@ -156,7 +156,7 @@ def rms_norm(
     x = as_float(g, input)
     wide = cast(g, x, DataType.FLOAT) if x.element in (DataType.FLOAT16, DataType.BFLOAT16) else x
     if eps is None:
-        eps = float(ml_dtypes.finfo(x.element.numpy()).eps)
+        eps = float(finfo(x.element.numpy()).eps)  # type: ignore[no-untyped-call]
     axes = list(range(-len(normalized_shape), 0))
     scale = g.Sqrt(g.Add(g.ReduceMean(g.Mul(wide, wide), axes), eps))
     normal = g.Div(wide, scale)
@@ -176,8 +176,8 @@ def local_response_norm(
 def _softmax(g: GraphBuilder, op: str, x: Value, dim: int, dtype: DataType | None) -> Value:
     x = cast(g, x, dtype) if dtype is not None else as_float(g, x)
     if x.rank == 0:
-        return g.reshape(g.call(op, g.reshape(x, [1]), axis=0), [])
-    return g.call(op, x, axis=axis_of(dim, x.rank))
+        return g.reshape(apply(g, op, g.reshape(x, [1]), axis=0), [])
+    return apply(g, op, x, axis=axis_of(dim, x.rank))
 
 
 @symbolic("aten", "softmax.int")

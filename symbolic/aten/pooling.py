@@ -189,8 +189,8 @@ def _adaptive_avg(g: GraphBuilder, x: Value, count: int, output_size: Sequence[A
     sizes = [x.dim(i) for i in range(2, 2 + count)]
     whole = all(isinstance(s, int) and isinstance(o, int) and s % o == 0 for s, o in zip(sizes, out, strict=True))
     if whole:
-        kernel = [s // o for s, o in zip(sizes, out, strict=True)]  # type: ignore[operator]
-        y = x if prod(kernel) == 1 else g.AveragePool(x, kernel_shape=kernel, strides=kernel)  # type: ignore[type-var]
+        kernel = [s // o for s, o in zip(sizes, out, strict=True)]
+        y = x if prod(kernel) == 1 else g.AveragePool(x, kernel_shape=kernel, strides=kernel)
         return g.Squeeze(y, [0]) if added else y
     y = x
     for axis in range(2, 2 + count):

@@ -125,13 +125,19 @@ def as_float(g: GraphBuilder, x: Value) -> Value:
     return cast(g, x, float_type(x))
 
 
+def apply(g: GraphBuilder, op: str, *operands: Any, **attributes: Any) -> Value:
+    """An operator with one result, chosen by name."""
+    result: Value = g.call(op, *operands, **attributes)
+    return result
+
+
 def compute(g: GraphBuilder, op: str, *operands: Value, **attributes: Any) -> Value:
     """An operator on tensors of one dtype; narrow integers are computed in int32, wrapping around like torch's."""
     dtype = operands[0].element
     if dtype not in NARROW:
-        return g.call(op, *operands, **attributes)
+        return apply(g, op, *operands, **attributes)
     wide = [cast(g, o, DataType.INT32) if o.dtype == dtype else o for o in operands]
-    result: Value = g.call(op, *wide, **attributes)
+    result = apply(g, op, *wide, **attributes)
     return cast(g, result, dtype) if result.dtype == DataType.INT32 else result
 
 

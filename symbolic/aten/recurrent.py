@@ -12,6 +12,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .promotion import unsupported
+from .shape import size_at
 
 #: Order of the gates in ONNX, as positions in torch's order.
 _LSTM_GATES = (0, 3, 1, 2)  # torch: input, forget, cell, output; ONNX: input, output, forget, cell
@@ -36,7 +37,7 @@ def _stacked(g: GraphBuilder, tensors: Sequence[Value]) -> Value:
     shape = ir.Shape([len(parts), *(int(s) for s in first.shape)])  # type: ignore[arg-type]
     name = (tensors[0].name or "weight") + "_stacked"
 
-    def stack() -> ir.Tensor:
+    def stack() -> ir.TensorProtocol:
         return ir.Tensor(np.stack([p.numpy() for p in parts if p is not None]))
 
     return g.initializer(name, ir.LazyTensor(stack, dtype=first.dtype, shape=shape, name=name))
@@ -52,7 +53,7 @@ def _arranged(g: GraphBuilder, tensors: Sequence[Value], gates: Sequence[int]) -
     shape = ir.Shape([len(parts), *(int(s) for s in first.shape)])  # type: ignore[arg-type]
     name = (tensors[0].name or "weight") + "_onnx"
 
-    def arrange() -> ir.Tensor:
+    def arrange() -> ir.TensorProtocol:
         arrays = [p.numpy() for p in parts if p is not None]
         pieces = [np.split(a, len(gates), axis=0) for a in arrays]
         return ir.Tensor(np.stack([np.concatenate([p[i] for i in gates], axis=0) for p in pieces]))
@@ -72,7 +73,7 @@ def _layers(
     per_cell = 4 if has_biases else 2
     if len(params) != num_layers * directions * per_cell:
         raise unsupported("a projection of the hidden state (proj_size)", g)
-    hidden = params[1].dim(1)
+    hidden = size_at(g, params[1], 1)
     x = g.Transpose(x, perm=[1, 0, 2]) if batch_first else x
     finals: list[list[Value]] = [[] for _ in states]
     for layer in range(num_layers):

@@ -16,6 +16,7 @@ from .promotion import (
     NARROW,
     DataType,
     Scalar,
+    apply,
     as_float,
     cast,
     is_float,
@@ -38,7 +39,7 @@ def reduce(g: GraphBuilder, op: str, x: Value, dim: Axes = None, keepdim: bool =
     """A Reduce operator over some or all axes; a tensor without axes stays as it is for sums, extremes and means."""
     if x.rank == 0:
         return x
-    return g.call(op, x, axes_of(dim, x.rank), keepdims=int(keepdim))
+    return apply(g, op, x, axes_of(dim, x.rank), keepdims=int(keepdim))
 
 
 def total(g: GraphBuilder, x: Value, dim: Axes = None, keepdim: bool = False, dtype: DataType | None = None) -> Value:
@@ -162,12 +163,12 @@ def _arg(g: GraphBuilder, op: str, x: Value, dim: int | None, keepdim: bool) -> 
         x = cast(g, x, DataType.INT32)
     elif x.dtype == DataType.INT64:
         # onnxruntime has no kernel for int64: the position comes from where the extreme stands
-        best = g.call("ReduceMax" if op == "ArgMax" else "ReduceMin", x, [axis_of(dim or 0, x.rank)], keepdims=1)
+        best = apply(g, "ReduceMax" if op == "ArgMax" else "ReduceMin", x, [axis_of(dim or 0, x.rank)], keepdims=1)
         x, op = g.Cast(g.Equal(x, best), to=DataType.INT32), "ArgMax"
     if dim is None:
-        index = g.call(op, x, axis=0, keepdims=0)
+        index = apply(g, op, x, axis=0, keepdims=0)
         return g.reshape(index, [1] * rank) if keepdim else index
-    return g.call(op, x, axis=axis_of(dim, rank), keepdims=int(keepdim))
+    return apply(g, op, x, axis=axis_of(dim, rank), keepdims=int(keepdim))
 
 
 @symbolic("aten", "argmax")

@@ -308,14 +308,13 @@ def flipud(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "roll")
-def roll(g: GraphBuilder, self: Value, shifts: Sizes, dims: Sequence[int] = ()) -> Value:
+def roll(g: GraphBuilder, self: Value, shifts: Sizes, dims: Sequence[int] | int = ()) -> Value:
     """aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor"""
-    shifts = shifts if isinstance(shifts, (list, tuple)) else [shifts]
-    dims = dims if isinstance(dims, (list, tuple)) else [dims]
-    if not dims:
+    if not isinstance(dims, int) and not dims:
         return g.reshape(roll(g, g.reshape(self, [-1]), shifts, [0]), sizes(g, self))
     x = self
-    for shift, dim in zip(shifts, dims, strict=True):
+    steps = list(shifts) if isinstance(shifts, (list, tuple)) else [shifts]
+    for shift, dim in zip(steps, [dims] if isinstance(dims, int) else dims, strict=True):
         axis = axis_of(dim, x.rank)
         size = x.dim(axis)
         if isinstance(size, int) and isinstance(shift, int):

@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import NARROW, DataType, cast, compute, is_float, value_of, where
+from .promotion import NARROW, DataType, apply, cast, compute, is_float, value_of, where
 from .reduction import axes_of
 from .shape import axis_of, size_at
 
@@ -123,7 +123,7 @@ def _scan(g: GraphBuilder, op: str, x: Value, dim: int) -> Value:
     seen = g.LessOrEqual(g.Unsqueeze(index, [0]), g.Unsqueeze(index, [1]))  # (i, j): j takes part in i
     neutral = {"ReduceProd": 1, "ReduceMax": _lowest(x.element), "ReduceMin": _highest(x.element)}[op]
     square = g.Where(seen, g.Unsqueeze(turned, [-2]), value_of(g, neutral, x.element))
-    result = g.call(op, square, [-1], keepdims=0)
+    result = apply(g, op, square, [-1], keepdims=0)
     if axis == last:
         return result
     return g.Transpose(result, perm=[*range(axis), last, *range(axis, last)])

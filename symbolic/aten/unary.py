@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from ml_dtypes import finfo
 
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import DataType, Scalar, as_float, cast, compute, float_type, is_float, limits, value_of
+from .promotion import DataType, Scalar, apply, as_float, cast, compute, float_type, is_float, limits, value_of
 
 #: aten name -> ONNX operator; integers become float32.
 FLOAT_OPERATORS = {
@@ -22,7 +23,7 @@ FLOAT_OPERATORS = {
 
 def _register_float(name: str, op: str) -> None:
     def function(g: GraphBuilder, self: Value) -> Value:
-        return g.call(op, as_float(g, self))
+        return apply(g, op, as_float(g, self))
 
     function.__doc__ = f"aten::{name}(Tensor self) -> Tensor"
     function.__name__ = function.__qualname__ = name
@@ -116,7 +117,7 @@ def log10(g: GraphBuilder, self: Value) -> Value:
 
 def _register_rounding(name: str, op: str) -> None:
     def function(g: GraphBuilder, self: Value) -> Value:
-        return g.call(op, self) if is_float(self.element) else self
+        return apply(g, op, self) if is_float(self.element) else self
 
     function.__doc__ = f"aten::{name}(Tensor self) -> Tensor"
     function.__name__ = function.__qualname__ = name
@@ -228,9 +229,7 @@ def nan_to_num(
     """aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"""
     if not is_float(self.element):
         return self
-    import ml_dtypes
-
-    top = float(ml_dtypes.finfo(self.element.numpy()).max)
+    top = float(finfo(self.element.numpy()).max)  # type: ignore[no-untyped-call]
     x = g.Where(g.IsNaN(self), value_of(g, nan or 0.0, self.element), self)
     x = g.Where(g.Equal(x, np.inf), value_of(g, top if posinf is None else posinf, self.element), x)
     return g.Where(g.Equal(x, -np.inf), value_of(g, -top if neginf is None else neginf, self.element), x)

@@ -72,7 +72,7 @@ def test_padded_sequences_in_bert_differ_from_unpadded_ones():
 
 def test_node_counts_stay_small():
     """Composite ops stay whole, shapes need little arithmetic."""
-    limits = {"bert": 115, "gpt2": 135, "llama": 180, "lstm": 14, "unet": 14}
+    limits = {"bert": 115, "gpt2": 135, "llama": 180, "lstm": 14, "unet": 20}
     for name, limit in limits.items():
         case = torch_models.build(name)
         model = to_onnx(case.module, case.inputs, dynamic=case.dynamic, compare=False).model
