@@ -18,6 +18,7 @@ from .bodies import has_body
 from .dims import Sizes
 from .errors import OpsetError, TranslationError
 from .infer import Inferred
+from .infer_composite import ML_RULES
 from .infer_schema import infer_with_schema
 from .literals import attribute
 from .registry import Symbolic, registry
@@ -114,13 +115,10 @@ class Adapter:
             if name not in target.attributes:
                 self._no_attribute(target, name, g.location)
         if len(args) > target.max_inputs:
-            raise OpsetError(
-                op,
-                detail=f"input {len(args)}",
-                needs=schemas.first_version_with_input(op, len(args) - 1, domain),
-                target=self.version(domain),
-                location=g.location,
-            )
+            needs = schemas.first_version_with_input(op, len(args) - 1, domain)
+            newer = None if needs is None else signature(op, needs, domain)
+            detail = f"input {newer.param(len(args) - 1).name if newer else len(args)}"
+            raise OpsetError(op, detail=detail, needs=needs, target=self.version(domain), location=g.location)
         casts = detour(target, args)
         if casts is None:
             self._no_type(target, args, g.location)
@@ -245,6 +243,10 @@ class Adapter:
         wanted = [True] * outputs if isinstance(outputs, int) else list(outputs)
         if target.op in ("If", "Loop", "Scan") and not target.domain:
             return body_types(target.op, args, attributes, len(wanted))
+        if target.domain == ML_DOMAIN and target.op in ML_RULES:
+            known = ML_RULES[target.op](args, attributes, len(wanted))
+            if known is not None:
+                return known
         names = [f"i{n}" if a is not None else "" for n, a in enumerate(args)]
         kinds = target.attributes
         node = onnx.NodeProto(op_type=target.op, domain=target.domain, input=names)

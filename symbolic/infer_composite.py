@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+import onnx_ir as ir
+
 from .dims import Dim, exact_quotient
+from .value import tensor_type
 
 if TYPE_CHECKING:
     from .infer import Args, Attributes, Inferred, OneSize
@@ -105,11 +108,51 @@ def _grid_sample(args: Args, _: Attributes, __: int) -> Inferred | None:
     return [(x.type, (*x.sizes[:2], *grid.sizes[1:-1]))]
 
 
+def _filter_window(args: Args, attributes: Attributes, _: int) -> Inferred | None:
+    kind = ir.DataType(attributes.get("output_datatype", ir.DataType.FLOAT))
+    return [(tensor_type(kind), (_one(args, 0),))]
+
+
+def _same(args: Args, _: Attributes, __: int) -> Inferred | None:
+    x = args[0]
+    return None if x is None else [(x.type, x.sizes)]
+
+
+def _float_same(args: Args, _: Attributes, __: int) -> Inferred | None:
+    x = args[0]
+    return None if x is None else [(tensor_type(ir.DataType.FLOAT), x.sizes)]
+
+
+def _rows(width: Callable[[Args, Attributes], OneSize]) -> Rule:
+    """Float rows: one for each row of the operand."""
+
+    def rule(args: Args, attributes: Attributes, _: int) -> Inferred | None:
+        x = args[0]
+        rows = x.sizes[0] if x is not None and x.sizes else None
+        return [(tensor_type(ir.DataType.FLOAT), (rows, width(args, attributes)))]
+
+    return rule
+
+
+#: Operators of ai.onnx.ml that the standard has no inference for.
+ML_RULES: Mapping[str, Rule] = {
+    "Imputer": _same,
+    "Scaler": _float_same,
+    "Normalizer": _float_same,
+    "LinearRegressor": _rows(lambda _, attributes: attributes.get("targets", 1)),
+    "SVMRegressor": _rows(lambda _, __: 1),
+    "FeatureVectorizer": _rows(lambda _, attributes: sum(attributes["inputdimensions"])),
+}
+
 RULES: Mapping[str, Rule] = {
     "Attention": _attention,
     "STFT": _stft,
     "DFT": _dft,
     "GridSample": _grid_sample,
-    "RotaryEmbedding": lambda args, _, __: [(args[0].type, args[0].sizes)] if args[0] is not None else None,
-    "TensorScatter": lambda args, _, __: [(args[0].type, args[0].sizes)] if args[0] is not None else None,
+    "HannWindow": _filter_window,
+    "HammingWindow": _filter_window,
+    "BlackmanWindow": _filter_window,
+    "RotaryEmbedding": _same,
+    "TensorScatter": _same,
+    "MeanVarianceNormalization": _same,
 }

@@ -59,8 +59,12 @@ RING = frozenset(
 CLOSED = frozenset({"Div", "Mod", "Range"})
 #: 16-bit floats don't go through float here: their rounding is the point, or there is no arithmetic.
 EXACT = frozenset(
-    {"Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "RandomNormalLike",
-     "RandomUniformLike", "Bernoulli", "EyeLike", "If", "Loop", "Scan", "StringConcat"}
+    {
+        "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "RandomNormalLike",
+        "RandomUniformLike", "Bernoulli", "EyeLike", "If", "Loop", "Scan", "Optional", "OptionalGetElement",
+        "OptionalHasElement", "SequenceConstruct", "SequenceInsert", "SequenceEmpty", "SequenceAt", "SplitToSequence",
+        "ConcatFromSequence", "StringConcat",
+    }
 )  # fmt: skip
 
 

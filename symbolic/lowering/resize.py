@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..registry import symbolic
-from .common import known_rank, refuse
+from .common import FLOATS, known_rank, refuse
+from .resize_matrix import resize_matrix
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -29,8 +30,14 @@ def resize(
 ) -> Any:
     """(X, roi?, scales?, sizes?, ...) -> resized"""
     mode = coordinate_transformation_mode
+    odd = mode == "half_pixel_symmetric" and not _is_whole(X, scales, axes)
+    listed = list(range(X.rank)) if axes is None and X.sizes is not None else axes or []
+    plain = _grows(X, scales, sizes, listed) and not attributes.get("exclude_outside")  # antialiasing changes nothing
+    if odd or (antialias and g.opset < 18 and not plain):
+        what = "coordinate_transformation_mode half_pixel_symmetric" if odd else "attribute antialias"
+        return _by_matrices(g, X, scales, sizes, listed, mode, antialias, what, keep_aspect_ratio_policy, attributes)
     if mode == "half_pixel_symmetric":
-        mode = _without_symmetry(g, X, scales, axes)
+        mode = "half_pixel"
     if g.opset == 18:
         return g.raw(
             "Resize", X, roi, scales, sizes, antialias=antialias, axes=axes, coordinate_transformation_mode=mode,
@@ -38,8 +45,6 @@ def resize(
         )  # fmt: skip
     rank = known_rank(g, X, "Resize", 18)
     listed = list(range(rank)) if axes is None else [a % rank for a in axes]
-    if antialias and not _grows(X, scales, sizes, listed):
-        refuse(g, "Resize", "attribute antialias", 18)
     if keep_aspect_ratio_policy != "stretch" and sizes is not None:
         scales, sizes = _kept_ratio(g, X, sizes, listed, keep_aspect_ratio_policy), None
     if listed != list(range(rank)):
@@ -78,19 +83,64 @@ def _grows(x: Value, scales: Value | None, sizes: Value | None, axes: list[int])
     return all(isinstance(o, int) and n >= o for o, n in zip(old, sizes.array.tolist(), strict=True))
 
 
-def _without_symmetry(g: GraphBuilder, x: Value, scales: Value | None, axes: list[int] | None) -> str:
-    """half_pixel_symmetric is half_pixel wherever the exact output size is whole."""
+def _is_whole(x: Value, scales: Value | None, axes: list[int] | None) -> bool:
+    """Whether the exact output sizes are whole: then half_pixel_symmetric is half_pixel."""
     if scales is None:
-        return "half_pixel"
-    listed = range(x.rank) if axes is None else axes
-    if scales.array is not None:
-        for axis, scale in zip(listed, scales.array.tolist(), strict=True):
-            size = x.dim(axis)
-            if scale != int(scale) and not (isinstance(size, int) and size * scale == int(size * scale)):
-                break
-        else:
-            return "half_pixel"
-    refuse(g, "Resize", "coordinate_transformation_mode half_pixel_symmetric", 19)
+        return True
+    if scales.array is None or x.sizes is None:
+        return False
+    listed = range(len(x.sizes)) if axes is None else axes
+    for axis, scale in zip(listed, scales.array.tolist(), strict=True):
+        size = x.dim(axis)
+        if scale != int(scale) and not (isinstance(size, int) and size * scale == int(size * scale)):
+            return False
+    return True
+
+
+def _by_matrices(
+    g: GraphBuilder, x: Value, scales: Value | None, sizes: Value | None, axes: list[int], mode: str, antialias: int,
+    what: str, policy: str, attributes: dict[str, Any],
+) -> Value:  # fmt: skip
+    """A product with a matrix for each axis; its sizes have to be known."""
+    kind, needs = attributes.get("mode", "nearest"), 18 if antialias else 19
+    given = sizes if scales is None else scales
+    if scales is not None and scales.array is not None:  # axes that stay may be open
+        axes = [a for a, scale in zip(axes, scales.array.tolist(), strict=True) if scale != 1]
+        given = g.constant(scales.array[scales.array != 1])
+    old = [size for size in (x.dim(a) for a in axes) if isinstance(size, int)]
+    plain = kind != "nearest" and mode != "tf_crop_and_resize" and policy == "stretch" and x.element in FLOATS
+    if given is None or given.array is None or len(old) < len(axes) or not plain:
+        refuse(g, "Resize", what, needs)
+    result = x
+    for axis, size, wanted in zip(axes, old, given.array.tolist(), strict=True):
+        scale, new_size = (wanted, int(np.floor(size * wanted))) if scales is not None else (wanted / size, int(wanted))
+        if new_size == size and scale == 1:
+            continue
+        matrix = resize_matrix(
+            size,
+            new_size,
+            scale,
+            kind=kind,
+            mode=mode,
+            antialias=bool(antialias),
+            exclude_outside=bool(attributes.get("exclude_outside")),
+            cubic_coeff_a=attributes.get("cubic_coeff_a", -0.75),
+        )
+        result = _along(g, result, matrix, axis)
+    return result
+
+
+def _along(g: GraphBuilder, x: Value, matrix: np.ndarray, axis: int) -> Value:
+    """Multiplies one axis by a matrix."""
+    axis %= x.rank
+    weights = g.constant(matrix, x.element)
+    if axis == x.rank - 2:
+        return g.MatMul(weights, x)
+    if axis == x.rank - 1:
+        return g.MatMul(x, np.ascontiguousarray(matrix.T).astype(x.element.numpy()))
+    order = [i for i in range(x.rank) if i != axis] + [axis]
+    moved = g.MatMul(g.Transpose(x, perm=order), np.ascontiguousarray(matrix.T).astype(x.element.numpy()))
+    return g.Transpose(moved, perm=[order.index(i) for i in range(x.rank)])
 
 
 def _kept_ratio(g: GraphBuilder, x: Value, sizes: Value, axes: list[int], policy: str) -> Value:

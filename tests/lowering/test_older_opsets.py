@@ -348,6 +348,30 @@ def test_resize_of_named_axes() -> None:
         assert_same(resize, {"x": f32(1, 2, 4, 5)}, (11, 13, 17, 18), open_axes={"x": {0: "n"}})
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("sizes", [(3, 4), (9, 4), (20, 31), (1, 1)])
+@pytest.mark.parametrize("transformation", ["half_pixel", "align_corners", "asymmetric"])
+@pytest.mark.parametrize("outside", [0, 1])
+def test_antialiased_resize_of_known_sizes(
+    mode: str, sizes: tuple[int, int], transformation: str, outside: int
+) -> None:
+    resize = lambda g, x: g.Resize(  # noqa: E731
+        x, None, None, sizes, axes=[2, 3], mode=mode, antialias=1, coordinate_transformation_mode=transformation,
+        exclude_outside=outside,
+    )  # fmt: skip
+    assert_same(resize, {"x": f32(2, 3, 9, 11)}, (11, 13, 17), open_axes={"x": {0: "n", 1: "c"}})
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("scale", [0.6, 1.7, 2.0])
+def test_symmetric_half_pixels(mode: str, scale: float) -> None:
+    scales = np.array([1, 1, scale, scale], np.float32)
+    resize = lambda g, x: g.Resize(  # noqa: E731
+        x, None, scales, mode=mode, coordinate_transformation_mode="half_pixel_symmetric"
+    )
+    assert_same(resize, {"x": f32(2, 3, 7, 11)}, (11, 13, 18), open_axes={"x": {0: "n"}})
+
+
 def test_col2im() -> None:
     col2im = lambda g, x: g.Col2Im(x, [6, 7], [2, 3], strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2])  # noqa: E731
     assert_same(col2im, {"x": f32(2, 3 * 6, 12)}, (11, 17), open_axes={"x": {0: "n"}})
