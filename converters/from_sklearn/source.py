@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.builder import GraphBuilder
-from ...symbolic.errors import TranslationError
+from ...symbolic.errors import CaptureError, TranslationError
 from ...symbolic.estimators.calling import Classified, Clustered, Features, Frame, call, matrix, name_of, require
 from ...symbolic.ml.labels import pick
 from ...symbolic.value import Value
@@ -50,7 +50,11 @@ class SklearnSource(Source):
         rows = self.layout.rows(inputs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown categories, feature names
-            found = [getattr(self.model, method)(rows) for method in self.methods.values()]
+            try:
+                found = [getattr(self.model, method)(rows) for method in self.methods.values()]
+            except AttributeError as error:  # what a model lacks that another release made
+                text = str(error).split("\n")[0]
+                raise CaptureError(f"{self.description} can't run: {text}; was it made by another release?") from error
         return dict(zip(self.output_names, map(_array, found), strict=True))
 
     def translate(self, g: GraphBuilder) -> None:
@@ -90,7 +94,7 @@ def _place(model: Any) -> str:
 
 def _methods(model: Any) -> dict[str, str]:
     """Output name -> method of the estimator."""
-    from sklearn.base import is_classifier, is_clusterer
+    from sklearn.base import is_classifier
 
     if is_classifier(model):
         found = {"label": "predict"}
@@ -99,11 +103,18 @@ def _methods(model: Any) -> dict[str, str]:
         elif hasattr(model, "decision_function"):
             found["scores"] = "decision_function"
         return found
-    if is_clusterer(model) and hasattr(model, "predict"):
+    if hasattr(_last(model), "cluster_centers_") and hasattr(model, "predict"):
         return {"label": "predict", "scores": "transform"} if hasattr(model, "transform") else {"label": "predict"}
     if hasattr(model, "predict"):
         return {"variable": "predict"}
     return {"variable": "transform"}
+
+
+def _last(model: Any) -> Any:
+    """The estimator that predicts."""
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return model
 
 
 def _part(g: GraphBuilder, model: Any, result: Any, own: str) -> Value:

@@ -7,6 +7,7 @@ regressor, `Classified` for a classifier, `Clustered` for a clusterer. Parts tha
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -132,7 +133,9 @@ def read(g: GraphBuilder, est: Any, *names: str, ignore: tuple[str, ...] = ()) -
     Raises:
         UnsupportedOps: The estimator has a parameter that is neither read nor known to matter in training only.
     """
-    given = est.get_params(deep=False)
+    # a parameter that came after the release that made the model is absent: its default is what the model was made with
+    defaults = {n: p.default for n, p in inspect.signature(type(est).__init__).parameters.items()}
+    given = {n: getattr(est, n, defaults.get(n)) for n in type(est)._get_param_names()}
     unknown = sorted(given.keys() - set(names) - set(ignore) - TRAINING)
     if unknown:
         said = ", ".join(f"{n}={given[n]!r}" for n in unknown)

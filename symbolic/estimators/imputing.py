@@ -38,7 +38,8 @@ def simple_imputer(g: GraphBuilder, x: Features, est: Any) -> Features:
         if rows.dtype is ir.DataType.STRING:
             fill = np.array([str(f) for f in fill], object)
         else:
-            fill = fill.astype(np.float64).astype(est._fill_dtype if est._fill_dtype.kind != "O" else np.float64)
+            kind = getattr(est, "_fill_dtype", fill.dtype)  # since 1.8
+            fill = fill.astype(np.float64).astype(np.float64 if kind.kind == "O" else kind)
             fill = fill.astype(rows.element.numpy())
         taken, holes = rows, missing
         if len(kept) < len(statistics):

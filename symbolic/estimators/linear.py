@@ -33,7 +33,7 @@ _MODULE = "sklearn.linear_model."
 )  # fmt: skip
 def linear_regression(g: GraphBuilder, x: Features, est: Any) -> Value:
     """LinearRegression.predict(X): X @ coef_.T + intercept_"""
-    read(g, est, ignore=tuple(est.get_params(deep=False)))  # no parameter of a linear regressor acts after the fit
+    read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of a linear regressor acts after the fit
     coefficients = np.asarray(est.coef_)
     rows = matrix(g, x)
     found = affine(g, rows, coefficients, est.intercept_)
@@ -111,7 +111,7 @@ def _modified_huber(g: GraphBuilder, scores: Value) -> Value:
 )
 def linear_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     """LinearSVC.decision_function(X): X @ coef_.T + intercept_"""
-    read(g, est, ignore=tuple(est.get_params(deep=False)))  # no parameter of these acts after the fit
+    read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of these acts after the fit
     binarizer = getattr(est, "_label_binarizer", None)
     if binarizer is not None and str(binarizer.y_type_).startswith("multilabel"):
         raise unsupported(g, est, "several labels for each row")

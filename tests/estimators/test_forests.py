@@ -146,5 +146,7 @@ def test_category_columns_of_a_frame(dtype):
     frame["word"] = pd.cut(x[:, 0], 30).astype(str)
     frame.loc[::6, "word"] = None
     frame = frame.astype({"n": "category", "word": "category"})
-    model = HistGradientBoostingClassifier(max_iter=15, min_samples_leaf=3).fit(frame, y)
+    model = HistGradientBoostingClassifier(max_iter=15, min_samples_leaf=3, categorical_features="from_dtype").fit(
+        frame, y
+    )
     assert_same(model, frame)
