@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .arithmetic import clamp
-from .promotion import DataType, Scalar, as_float, cast, compute, is_float, unsupported, value_of, where
+from .promotion import Scalar, as_float, compute, is_float, unsupported, value_of, where
 from .shape import axis_of, size_at
 
 
@@ -176,11 +175,3 @@ def glu(g: GraphBuilder, self: Value, dim: int = -1) -> Value:
         raise unsupported("glu on an axis of unknown size", g)
     a, b = g.Split(self, g.shape_vector([half, half]), axis=axis, outputs=2)
     return g.Mul(a, g.Sigmoid(b))
-
-
-@symbolic("aten", "special_ndtr")
-def special_ndtr(g: GraphBuilder, self: Value) -> Value:
-    """aten::special_ndtr(Tensor self) -> Tensor"""
-    x = as_float(g, self)
-    double = cast(g, x, DataType.FLOAT)
-    return cast(g, g.Mul(g.Add(g.Erf(g.Mul(double, math.sqrt(0.5))), 1.0), 0.5), x.element)

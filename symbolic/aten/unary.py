@@ -207,12 +207,6 @@ def signbit(g: GraphBuilder, self: Value) -> Value:
     return g.Or(negative, g.Less(g.Reciprocal(self), 0.0)) if is_float(self.element) else negative
 
 
-@symbolic("aten", "erfc", "special_erfc")
-def erfc(g: GraphBuilder, self: Value) -> Value:
-    """aten::erfc(Tensor self) -> Tensor"""
-    return g.Sub(1.0, g.Erf(as_float(g, self)))
-
-
 @symbolic("aten", "logit", "special_logit")
 def logit(g: GraphBuilder, self: Value, eps: float | None = None) -> Value:
     """aten::logit(Tensor self, float? eps=None) -> Tensor"""

@@ -1,0 +1,48 @@
+"""Simulated quantisation, as QuantizeLinear and DequantizeLinear where the range is a whole byte."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..builder import GraphBuilder
+from ..registry import symbolic
+from ..value import Value
+from .promotion import DataType, Scalar, cast, value_of
+from .shape import axis_of, size_at
+
+_BYTES = {(-128, 127): DataType.INT8, (0, 255): DataType.UINT8}
+
+
+@symbolic("aten", "fake_quantize_per_tensor_affine")
+def fake_quantize_per_tensor_affine(
+    g: GraphBuilder, self: Value, scale: Scalar, zero_point: Scalar, quant_min: int, quant_max: int
+) -> Value:
+    """aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int, int) -> Tensor"""
+    return _faked(g, self, value_of(g, scale, self.element), value_of(g, zero_point, DataType.INT32), quant_min,
+                  quant_max, None)  # fmt: skip
+
+
+@symbolic("aten", "fake_quantize_per_channel_affine")
+def fake_quantize_per_channel_affine(
+    g: GraphBuilder, self: Value, scale: Value, zero_point: Value, axis: int, quant_min: int, quant_max: int
+) -> Value:
+    """aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, ...) -> Tensor"""
+    return _faked(g, self, scale, zero_point, quant_min, quant_max, axis_of(axis, self.rank))
+
+
+def _faked(g: GraphBuilder, x: Value, scale: Value, zero_point: Value, low: int, high: int, axis: int | None) -> Value:
+    kind = _BYTES.get((low, high))
+    if axis is None:
+        scale, zero_point = (g.reshape(v, []) if v.rank else v for v in (scale, zero_point))
+    if kind is not None and zero_point.dtype != DataType.FLOAT:
+        zero = cast(g, zero_point, kind)
+        how = {} if axis is None else {"axis": axis}
+        return g.DequantizeLinear(g.QuantizeLinear(x, scale, zero, **how), scale, zero, **how)
+    shape = [1] * x.rank
+    if axis is not None:
+        shape[axis] = size_at(g, x, axis)
+        scale, zero_point = g.reshape(scale, shape), g.reshape(zero_point, shape)
+    zero = cast(g, zero_point, x.element)
+    steps = g.Add(g.Round(g.Mul(x, g.Reciprocal(scale))), zero)
+    steps = g.Clip(steps, g.constant(np.array(low, x.element.numpy())), g.constant(np.array(high, x.element.numpy())))
+    return g.Mul(g.Sub(steps, zero), scale)
