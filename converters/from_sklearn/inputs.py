@@ -264,6 +264,7 @@ def _fit_names(model: Any) -> list[Any] | None:
 
 def entry(model: Any) -> Any:
     """The estimator that sees X first (the encoder of categories inside a histogram gradient booster, too)."""
+    model = getattr(model, "best_estimator_", model)
     while hasattr(model, "steps") and model.steps:
         steps = [s for _, s in model.steps if s is not None and not isinstance(s, str)]
         if not steps:

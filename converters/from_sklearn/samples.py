@@ -89,6 +89,7 @@ def _explore(est: Any, origins: _Origins, profiles: list[Profile]) -> _Origins:
     """Notes what an estimator says about the input features; gives the origins of what it puts out."""
     if est is None or isinstance(est, str):
         return origins
+    est = getattr(est, "best_estimator_", est)
     if hasattr(est, "steps"):
         for _, step in est.steps:
             origins = _explore(step, origins, profiles)

@@ -126,6 +126,8 @@ def _part(g: GraphBuilder, model: Any, result: Any, own: str) -> Value:
         if value is None:
             raise TranslationError(f"the translation of {name_of(model)} has no {own}", location=g.location)
         return value
+    if own in ("label", "probabilities", "scores") and not isinstance(result, Clustered):
+        raise TranslationError(f"{name_of(model)} was translated as no classifier", location=g.location)
     if isinstance(result, Clustered):
         return result.label if own == "label" else result.distances
     return matrix(g, result)

@@ -9,10 +9,10 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml.categories import codes, matches, texts
-from ..ml.dtypes import concat
+from ..ml.dtypes import as_float, cast, concat, double
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Features, Sparse, columns, read, unsupported
+from .calling import DIALECT, Features, Sparse, columns, matrix, read, unsupported
 
 _MODULE = "sklearn.preprocessing."
 
@@ -87,6 +87,24 @@ def _hot(g: GraphBuilder, column: Value, categories: np.ndarray, places: np.ndar
         kept = [int(np.flatnonzero(places == k)[0]) for k in range(width)]
         return matches(g, column, categories[kept])
     return g.Equal(codes(g, column, categories, places, unknown), np.arange(width))
+
+
+@symbolic(DIALECT, _MODULE + "KBinsDiscretizer")
+def k_bins_discretizer(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """KBinsDiscretizer.transform(X): how many inner edges do not lie above X, as a number or one-hot"""
+    params = read(g, est, "encode", "dtype", ignore=("n_bins", "strategy", "quantile_method"))
+    rows = as_float(g, matrix(g, x))
+    if params.dtype is not None:
+        rows = cast(g, rows, ir.DataType.from_numpy(np.dtype(params.dtype)))
+    parts = []
+    for column, edges in zip(columns(g, rows), est.bin_edges_, strict=True):
+        reached = g.GreaterOrEqual(double(g, column), np.asarray(edges[1:-1], np.float64))
+        number = g.ReduceSum(g.Cast(reached, to=ir.DataType.INT64), [1], keepdims=1)
+        hot = params.encode != "ordinal"
+        found = g.Equal(number, np.arange(len(edges) - 1)) if hot else number
+        parts.append(cast(g, found, rows.element))
+    joined = concat(g, parts)
+    return Sparse(joined) if params.encode == "onehot" else joined
 
 
 @symbolic(DIALECT, _MODULE + "OrdinalEncoder")

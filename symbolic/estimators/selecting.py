@@ -1,0 +1,84 @@
+"""Choice of a model or of features: what was chosen does the work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..builder import GraphBuilder
+from ..registry import symbolic
+from ..value import Value
+from .calling import DIALECT, Classified, Features, Result, call, children, matrix, read, select, unsupported
+
+_SEARCH = tuple(
+    f"sklearn.model_selection.{n}"
+    for n in ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+)
+_SELECTORS = tuple(
+    f"sklearn.feature_selection.{n}"
+    for n in (
+        "GenericUnivariateSelect", "SelectFdr", "SelectFpr", "SelectFromModel", "SelectFwe", "SelectKBest",
+        "SelectPercentile", "SequentialFeatureSelector", "VarianceThreshold",
+    )
+)  # fmt: skip
+
+
+@children(*_SEARCH)
+def _best(est: Any) -> list[tuple[str, Any]]:
+    return [("best_estimator_", est.best_estimator_)]
+
+
+@symbolic(DIALECT, *_SEARCH)
+def search(g: GraphBuilder, x: Features, est: Any) -> Result:
+    """GridSearchCV: best_estimator_ on X"""
+    return call(g, est.best_estimator_, x, "best_estimator_")
+
+
+@children("sklearn.frozen.FrozenEstimator")
+def _frozen(est: Any) -> list[tuple[str, Any]]:
+    return [("estimator", est.estimator)]
+
+
+@symbolic(DIALECT, "sklearn.frozen.FrozenEstimator")
+def frozen(g: GraphBuilder, x: Features, est: Any) -> Result:
+    """FrozenEstimator: estimator on X"""
+    return call(g, est.estimator, x, "estimator")
+
+
+@symbolic(DIALECT, *_SELECTORS)
+def selector(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """SelectKBest.transform(X): the columns of get_support()"""
+    read(g, est, ignore=tuple(est._get_param_names()))  # all of them act on the choice, which is made
+    kept = np.flatnonzero(est.get_support())
+    if not len(kept):
+        raise unsupported(g, est, "it keeps no columns at all")
+    return select(g, matrix(g, x), [int(i) for i in kept])
+
+
+@symbolic(DIALECT, "sklearn.dummy.DummyRegressor")
+def dummy_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """DummyRegressor.predict(X): constant_"""
+    read(g, est, "strategy", ignore=("constant",))
+    constant = np.asarray(est.constant_).reshape(-1)
+    batch = matrix(g, x).dim(0)
+    if est.n_outputs_ == 1:
+        return g.expand(g.constant(constant), [batch])
+    return g.expand(g.constant(constant.reshape(1, -1)), [batch, len(constant)])
+
+
+@symbolic(DIALECT, "sklearn.dummy.DummyClassifier")
+def dummy_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """DummyClassifier.predict(X): the most frequent class (or the constant one) for every row"""
+    params = read(g, est, "strategy", "constant")
+    if params.strategy not in ("prior", "most_frequent", "constant") or est.n_outputs_ != 1:
+        raise unsupported(g, est, f"strategy={params.strategy!r}, which is random, or several outputs")
+    shares = np.asarray(est.class_prior_, np.float64)
+    index = int(np.argmax(shares))
+    if params.strategy == "constant":
+        index = int(np.flatnonzero(est.classes_ == params.constant)[0])
+    if params.strategy != "prior":
+        shares = np.eye(len(shares))[index]
+    batch = matrix(g, x).dim(0)
+    proba = g.expand(g.constant(shares.reshape(1, -1)), [batch, len(shares)])
+    return Classified(g.expand(g.constant(np.array([index])), [batch]), est.classes_, proba)
