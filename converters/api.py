@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FRONTENDS = {
     "torch": (".from_torch", "TorchFrontend"),
     "sklearn": (".from_sklearn", "SklearnFrontend"),
+    "xgboost": (".from_xgboost", "XgboostFrontend"),
     "paddle": (".from_paddle", "PaddleFrontend"),
     "jax": (".from_jax", "JaxFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),

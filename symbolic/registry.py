@@ -21,6 +21,9 @@ DIALECT_PACKAGES = {
     "stablehlo": "stablehlo",
     "keras_layers": "keras_layers",
     "paddle_pir": "paddle_pir",
+    "xgboost": "objectives",
+    "lightgbm": "objectives",
+    "catboost": "objectives",
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])

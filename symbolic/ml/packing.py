@@ -23,7 +23,7 @@ from ..dims import Size
 from ..errors import OpsetError
 from ..schemas import ML_DOMAIN
 from ..value import Value, tensor_type
-from .trees import Mode, TreeTable, narrowed, with_split_roots
+from .trees import Mode, TreeTable, narrowed, with_constant, with_split_roots
 
 _EXACT_IN_FLOAT = 2**24
 
@@ -45,6 +45,27 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     if single is not None and single.target is not None and g.ml_opset >= 5 and table.values.shape[1] == 1:
         return _ensemble(g, x, single, wide_values=True)
     return _sum_gathered(g, x, table)
+
+
+def sum_in_float(g: GraphBuilder, x: Value, table: TreeTable, start: np.ndarray) -> Value:
+    """Start and trees added up in float32, tree after tree, as XGBoost does: [batch, targets].
+
+    onnxruntime keeps the order where it spreads the rows over its threads, not where it spreads the trees.
+
+    Args:
+        x: Rows, [batch, features].
+        table: The trees; they compare float32.
+        start: What the sum of each output starts from.
+    """
+    single = _one_target_each(table)
+    if single is not None and single.target is not None and single.values.shape[1] == 1:
+        return g.Cast(_ensemble(g, x, with_constant(single, start)), to=ir.DataType.FLOAT)
+    leaves = leaf_numbers(g, x, table)
+    values = table.values.astype(np.float32)
+    terms = g.Gather(g.constant(values), leaves, axis=0)  # [trees, batch, targets]
+    batch: Size = x.dim(0)  # type: ignore[assignment]
+    first = g.expand(g.constant(start.astype(np.float32).reshape(1, 1, -1)), [1, batch, table.targets])
+    return in_order(g, g.Concat(first, terms, axis=0), values.shape[1])
 
 
 def leaf_numbers(g: GraphBuilder, x: Value, table: TreeTable) -> Value:

@@ -1,0 +1,91 @@
+"""XGBoost: .json and .ubj files without the framework, live boosters and scikit-learn wrappers."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...symbolic.errors import CaptureError, InputSpecError
+from ..base import Frontend, Options, type_names
+from ..rows import read_rows
+from .model import XgbModel, parse, read_model
+from .source import XgboostSource
+
+_OPTIONS = ("dtype", "missing", "rounds")
+
+
+class XgboostFrontend(Frontend):
+    """Loads XGBoost models.
+
+    Options in ``Options.extra``:
+        dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+        missing: The number that stands for a missing value besides NaN; a wrapper brings its own.
+        rounds: Use the trees of the first rounds only.
+    """
+
+    name: ClassVar[str] = "xgboost"
+    packages: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = "xgboost"
+
+    def accepts(self, model: object) -> bool:
+        """Whether a live object is a Booster or a scikit-learn wrapper of XGBoost."""
+        return any(n.split(".")[0] == "xgboost" for n in type_names(model))
+
+    def load(self, model: Any, inputs: Any, options: Options) -> XgboostSource:
+        """Reads a file without XGBoost; a live model is written to memory and read in the same way."""
+        unknown = sorted(set(options.extra) - set(_OPTIONS))
+        if unknown:
+            raise InputSpecError(f"unknown option {', '.join(unknown)} for xgboost; it has {', '.join(_OPTIONS)}")
+        rounds = options.extra.get("rounds")
+        wanted = None if rounds is None else int(rounds)
+        missing = float(options.extra.get("missing", np.nan))
+        if isinstance(model, Path):
+            found = read_model(parse(model.read_bytes()), wanted)
+            native = cache(lambda: _open(model, found, missing))
+            what = f"XGBoost {found.wrapper or 'booster'} ({found.booster}, {found.objective}) from {model.name}"
+        else:
+            found = read_live(model, wanted)
+            native = cache(lambda: model)
+            if hasattr(model, "get_booster"):
+                missing = float(options.extra.get("missing", getattr(model, "missing", np.nan)))
+            what = f"{type(model).__name__} of XGBoost ({found.booster}, {found.objective})"
+        rows = read_rows(found.features, found.names, inputs, options)
+        return XgboostSource(found, rows, native, missing, options, what)
+
+
+def read_live(model: Any, rounds: int | None = None) -> XgbModel:
+    """The model of a live booster or wrapper."""
+    wrapped = hasattr(model, "get_booster")
+    booster = model
+    if wrapped:
+        if not model.__sklearn_is_fitted__():
+            raise CaptureError(f"this {type(model).__name__} is not fitted: call fit before it is converted")
+        booster = model.get_booster()
+    if not hasattr(booster, "save_raw"):
+        raise InputSpecError(f"a {type(model).__name__} is neither a Booster nor a wrapper of XGBoost")
+    document = parse(bytes(booster.save_raw("ubj")))
+    if not wrapped:
+        return read_model(document, rounds)
+    attributes = document["learner"].setdefault("attributes", {})
+    attributes["scikit_learn"] = f'{{"_estimator_type": "{getattr(model, "_estimator_type", None) or _kind(model)}"}}'
+    return read_model(document, rounds)
+
+
+def _kind(model: Any) -> str:
+    names = " ".join(type_names(model))
+    return "classifier" if "XGBClassifier" in names else "ranker" if "XGBRanker" in names else "regressor"
+
+
+def _open(path: Path, model: XgbModel, missing: float) -> Any:
+    """The file, loaded by XGBoost itself."""
+    import xgboost
+
+    if not model.wrapper:
+        return xgboost.Booster({"nthread": 1}, model_file=path)
+    cls = {"classifier": xgboost.XGBClassifier, "ranker": xgboost.XGBRanker}.get(model.wrapper, xgboost.XGBRegressor)
+    wrapper = cls(missing=missing, n_jobs=1)
+    wrapper.load_model(path)
+    return wrapper

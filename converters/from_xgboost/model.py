@@ -1,0 +1,252 @@
+"""An XGBoost model as its file says it: parameters, and trees as one table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.errors import CaptureError
+from ...symbolic.ml.trees import Mode, TreeTable, from_nodes
+from .ubj import UbjError, read_ubj
+
+_LAST_CATEGORY = 2**24
+
+
+@dataclass
+class XgbModel:
+    """What predicts.
+
+    Attributes:
+        booster: gbtree, dart or gblinear.
+        objective: Name of the objective.
+        parameters: The objective's own parameters.
+        start: What the sum of each output starts from, float32.
+        features: Number of features.
+        outputs: Number of outputs.
+        table: The trees; None for gblinear.
+        weights: gblinear: [features + 1, outputs], the biases last.
+        names: Names of the features, where there are some.
+        categorical: Features that hold category codes.
+        wrapper: ``classifier``, ``regressor`` or ``ranker`` where a scikit-learn wrapper saved the file; else empty.
+        classes: Number of classes of a classifier.
+        rounds: Number of boosting rounds whose trees are in the table.
+        version: Release that wrote it.
+    """
+
+    booster: str
+    objective: str
+    parameters: dict[str, Any]
+    start: np.ndarray
+    features: int
+    outputs: int
+    table: TreeTable | None = None
+    weights: np.ndarray | None = None
+    names: list[str] | None = None
+    categorical: list[int] = field(default_factory=list)
+    wrapper: str = ""
+    classes: int = 0
+    rounds: int = 0
+    version: str = ""
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """The document of a ``.json`` or ``.ubj`` file.
+
+    Raises:
+        CaptureError: It is damaged, or no XGBoost model.
+    """
+    try:
+        found = json.loads(data) if re.match(rb'\s*\{\s*"', data) else read_ubj(data)
+    except (UbjError, ValueError) as error:
+        raise CaptureError(f"the XGBoost model can't be read: {error}") from error
+    if not isinstance(found, dict) or "learner" not in found:
+        raise CaptureError("the document is no XGBoost model: it has no learner")
+    return found
+
+
+def read_model(document: Mapping[str, Any], rounds: int | None = None) -> XgbModel:
+    """The model in a document.
+
+    Args:
+        document: What `parse` gave.
+        rounds: Use the trees of the first rounds only; None: as whoever loads the file predicts (a scikit-learn
+            wrapper stops at the best round of early stopping, a plain booster takes all).
+
+    Raises:
+        CaptureError: A part is missing or doesn't fit the others.
+    """
+    try:
+        return _model(document, rounds)
+    except (KeyError, IndexError, TypeError) as error:
+        raise CaptureError(f"the XGBoost model is damaged or of an unknown release: {error!r}") from error
+
+
+def _model(document: Mapping[str, Any], rounds: int | None) -> XgbModel:
+    learner = document["learner"]
+    shape = learner["learner_model_param"]
+    objective = dict(learner["objective"])
+    booster = learner["gradient_booster"]
+    classes, targets = int(shape["num_class"]), int(shape.get("num_target", 1))
+    outputs = max(classes, targets, 1)
+    attributes = learner.get("attributes", {})
+    name = objective.pop("name")
+    parameters = {k: v for group in objective.values() if isinstance(group, Mapping) for k, v in group.items()}
+    found = XgbModel(
+        booster=booster["name"],
+        objective=name,
+        parameters=parameters,
+        start=_start(str(shape["base_score"]), name, outputs),
+        features=int(shape["num_feature"]),
+        outputs=outputs,
+        names=list(learner.get("feature_names") or []) or None,
+        categorical=[i for i, t in enumerate(learner.get("feature_types") or []) if t == "c"],
+        wrapper=_wrapper(attributes),
+        classes=max(classes, 2),
+        version=".".join(str(v) for v in document.get("version", ())),
+    )
+    if rounds is None and found.wrapper and found.booster != "gblinear" and "best_iteration" in attributes:
+        rounds = int(attributes["best_iteration"]) + 1
+    if found.booster == "gblinear":
+        weights = np.asarray(booster["model"]["weights"], np.float32)
+        found.weights = weights.reshape(found.features + 1, outputs)
+    elif found.booster in ("gbtree", "dart"):
+        _read_trees(found, booster, rounds)
+    else:
+        raise CaptureError(f"the booster {found.booster!r} of XGBoost is not known")
+    return found
+
+
+def _wrapper(attributes: Mapping[str, str]) -> str:
+    """The kind of scikit-learn estimator that saved the file."""
+    text = attributes.get("scikit_learn", "")
+    return str(json.loads(text).get("_estimator_type") or "regressor") if text else ""
+
+
+def _start(text: str, objective: str, outputs: int) -> np.ndarray:
+    """``ProbToMargin`` of the intercept, in float32."""
+    score = np.array([float(t) for t in text.strip("[] ").split(",")], np.float32)
+    one = np.float32(1)
+    if objective in ("binary:logistic", "reg:logistic"):
+        score = -np.log(one / score - one)
+    elif objective in ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"):
+        score = np.log(score.astype(np.float64)).astype(np.float32)
+    if len(score) not in (1, outputs):
+        raise CaptureError(f"the model has {len(score)} intercepts for {outputs} outputs")
+    return np.broadcast_to(score, outputs).astype(np.float32)
+
+
+def _read_trees(found: XgbModel, booster: Mapping[str, Any], rounds: int | None) -> None:
+    own = booster["gbtree"] if found.booster == "dart" else booster
+    model = own["model"]
+    trees: Sequence[Mapping[str, Any]] = model["trees"]
+    groups = np.asarray(model["tree_info"], np.int64)
+    weights = np.asarray(booster.get("weight_drop", ()), np.float32)
+    found.rounds, used = _rounds(found, model, rounds)
+    trees, groups = trees[:used], groups[:used]
+    found.table = _table(found, trees, groups)
+    if len(weights):
+        # the product of a leaf and its tree's weight is rounded to float32
+        values = found.table.values.astype(np.float32) * weights[: len(trees)][found.table.leaf_tree, None]
+        found.table.values = values.astype(np.float64)
+
+
+def _rounds(found: XgbModel, model: Mapping[str, Any], rounds: int | None) -> tuple[int, int]:
+    """Number of rounds, and of the trees in them."""
+    count = len(model["trees"])
+    if "iteration_indptr" in model:
+        ends = [int(e) for e in model["iteration_indptr"]]
+    else:  # before release 2.0
+        each = found.outputs * max(1, int(model["gbtree_model_param"].get("num_parallel_tree", 1)))
+        ends = list(range(0, count + 1, each))
+    wanted = len(ends) - 1 if rounds is None else min(rounds, len(ends) - 1)
+    return wanted, ends[wanted]
+
+
+def _joined(trees: Sequence[Mapping[str, Any]], key: str, dtype: Any) -> np.ndarray:
+    if not trees:
+        return np.zeros(0, dtype)
+    return np.concatenate([np.asarray(t[key], dtype) for t in trees])
+
+
+def _table(found: XgbModel, trees: Sequence[Mapping[str, Any]], groups: np.ndarray) -> TreeTable:
+    counts = [len(t["left_children"]) for t in trees]
+    left, right = _joined(trees, "left_children", np.int64), _joined(trees, "right_children", np.int64)
+    condition = _joined(trees, "split_conditions", np.float32)
+    by_set = _by_category(trees, len(left))
+    is_leaf = left == -1
+    width = int(trees[0]["tree_param"].get("size_leaf_vector", 1) or 1) if trees else 1
+    vector = width > 1
+    # a category split sends what is in the set to the right child
+    yes, no = np.where(by_set, right, left), np.where(by_set, left, right)
+    feature = _joined(trees, "split_indices", np.int64)
+    default_left = _joined(trees, "default_left", np.int64).astype(bool)
+    _check(found, counts, left, right, feature)
+    return from_nodes(
+        counts,
+        features=found.features,
+        narrow=True,
+        left=yes,
+        right=no,
+        is_leaf=is_leaf,
+        feature=feature,
+        threshold=condition,
+        missing_left=default_left ^ by_set,
+        values=_vectors(trees, width) if vector else condition.reshape(-1, 1),
+        targets=found.outputs,
+        tree_target=None if vector else groups,
+        mode=np.where(by_set, Mode.MEMBER, Mode.LT),
+        members=_sets(trees, counts),
+    )
+
+
+def _check(found: XgbModel, counts: list[int], left: np.ndarray, right: np.ndarray, feature: np.ndarray) -> None:
+    """Refuses nodes that point outside their tree."""
+    sizes = np.repeat(counts, counts)
+    split = left != -1
+    sound = (left > 0) & (left < sizes) & (right > 0) & (right < sizes) & (feature >= 0) & (feature < found.features)
+    if not sound[split].all():
+        raise CaptureError(f"{int((~sound[split]).sum())} nodes of the trees point nowhere: the model is damaged")
+
+
+def _by_category(trees: Sequence[Mapping[str, Any]], nodes: int) -> np.ndarray:
+    if not trees or "split_type" not in trees[0]:
+        return np.zeros(nodes, bool)
+    return (_joined(trees, "split_type", np.int64) == 1) & (_joined(trees, "left_children", np.int64) != -1)
+
+
+def _sets(trees: Sequence[Mapping[str, Any]], counts: list[int]) -> dict[int, np.ndarray]:
+    """The categories that go right at each category split, by node number through all trees."""
+    found: dict[int, np.ndarray] = {}
+    first = 0
+    for tree, count in zip(trees, counts, strict=True):
+        nodes = np.asarray(tree.get("categories_nodes", ()), np.int64)
+        if len(nodes):
+            categories = np.asarray(tree["categories"], np.int64)
+            starts, sizes = tree["categories_segments"], tree["categories_sizes"]
+            for node, start, size in zip(nodes, starts, sizes, strict=True):
+                own = categories[int(start) : int(start) + int(size)]
+                found[first + int(node)] = own[own < _LAST_CATEGORY].astype(np.float64)
+        first += count
+    return found
+
+
+def _vectors(trees: Sequence[Mapping[str, Any]], width: int) -> np.ndarray:
+    """Values of trees whose leaves hold one for each output: [nodes, outputs]."""
+    parts = []
+    for tree in trees:
+        left, right = np.asarray(tree["left_children"], np.int64), np.asarray(tree["right_children"], np.int64)
+        if "leaf_weights" not in tree:  # before release 3.2
+            parts.append(np.asarray(tree["base_weights"], np.float32).reshape(len(left), width))
+            continue
+        own = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, width)
+        values = np.zeros((len(left), width), np.float32)
+        leaf = np.flatnonzero(left == -1)
+        # a leaf keeps the number of its vector in place of its right child
+        values[leaf] = own[right[leaf]] if len(own) > 1 or len(leaf) > 1 else own
+        parts.append(values)
+    return np.concatenate(parts)

@@ -1,0 +1,228 @@
+"""Models that take one matrix of numbers: their input, and rows that are hard for trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..symbolic.errors import InputSpecError
+from ..symbolic.ml.trees import Mode, TreeTable
+from ..symbolic.spec import TensorSpec, parse_spec
+from .base import Arrays, Options, Source, renamed
+
+#: Most rows of a given X that a comparison uses.
+SAMPLE_ROWS = 1000
+_DTYPES = ("float32", "float64")
+_BATCHES = (96, 257)
+
+
+@dataclass
+class Rows:
+    """The input of a model: one matrix, [batch, features].
+
+    Attributes:
+        spec: The ONNX input.
+        samples: Rows of the given X; None where none was given.
+    """
+
+    spec: TensorSpec
+    samples: np.ndarray | None = None
+
+
+def read_rows(features: int, names: Sequence[str] | None, inputs: Any, options: Options) -> Rows:
+    """The input that the caller's X, spec or dtype says; float32 where nothing does.
+
+    Args:
+        features: Number of features that the model takes.
+        names: Names of the model's features, which a DataFrame's columns are put in order by.
+        inputs: X as an array or DataFrame, a spec, or None.
+        options: What the caller asked for; ``extra["dtype"]`` where no X is given.
+
+    Raises:
+        InputSpecError: They don't fit the model.
+    """
+    if isinstance(inputs, Mapping) and len(inputs) == 1:
+        ((own_name, inputs),) = inputs.items()
+    else:
+        own_name = "X"
+    if isinstance(inputs, (tuple, list)) and len(inputs) == 1 and not np.isscalar(inputs[0]):
+        inputs = inputs[0]
+    elif isinstance(inputs, (tuple, list)) and len(inputs) == 1 and isinstance(inputs[0], str):
+        inputs = inputs[0]
+    samples = None
+    if inputs is None:
+        dtype = str(options.extra.get("dtype", "float32"))
+        if dtype not in _DTYPES:
+            raise InputSpecError(f"dtype={dtype!r}: it is float32 or float64")
+        spec = TensorSpec(own_name, dtype, ("batch", features))
+    elif isinstance(inputs, (str, TensorSpec)):
+        spec = parse_spec(inputs, own_name) if isinstance(inputs, str) else inputs
+    else:
+        samples = _matrix(inputs, names)
+        spec = TensorSpec(own_name, str(samples.dtype), ("batch", samples.shape[1]))
+        samples = samples[np.linspace(0, len(samples) - 1, min(len(samples), SAMPLE_ROWS)).astype(int)]
+    if len(spec.shape) != 2 or spec.shape[1] != features:
+        raise InputSpecError(f"the model takes [batch,{features}], not {spec}")
+    if np.dtype(spec.dtype).kind not in "biuf" or spec.dtype == "float16":
+        raise InputSpecError(f"the model takes numbers, not {spec.dtype}")
+    (name,) = renamed([spec.name], options.input_names, "input")
+    return Rows(TensorSpec(name, spec.dtype, (_symbol(spec, options), features)), samples)
+
+
+def _symbol(spec: TensorSpec, options: Options) -> int | str:
+    for axes in (options.dynamic or {}).values():
+        if set(axes) - {0}:
+            raise InputSpecError("only the batch axis (0) can be open")
+        if axes:
+            return axes[0]
+    return spec.shape[0]
+
+
+def _matrix(x: Any, names: Sequence[str] | None) -> np.ndarray:
+    if hasattr(x, "columns") and hasattr(x, "iloc"):
+        if names is not None and set(names) == set(map(str, x.columns)):
+            x = x[[c for n in names for c in x.columns if str(c) == n]]
+        array = np.stack([_column(x.iloc[:, i]) for i in range(x.shape[1])], axis=1)
+    else:
+        array = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise InputSpecError(f"X is {array.dtype}{list(array.shape)}; the model takes numbers [rows, features]")
+    return array
+
+
+def _column(series: Any) -> np.ndarray:
+    """A DataFrame's column; categories as their codes, where a missing one is NaN."""
+    if series.dtype.name == "category":
+        codes = series.cat.codes.to_numpy().astype(np.float64)
+        return np.where(codes < 0, np.nan, codes)
+    array = np.asarray(series)
+    return array if array.dtype.kind in "biuf" else np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+@dataclass
+class Points:
+    """What a model says about its features: where its answer may change.
+
+    Attributes:
+        values: Thresholds of each feature.
+        categories: Category codes of each feature that has some.
+        missing: Values that stand for a missing one.
+        infinite: Whether the source takes infinite values.
+    """
+
+    values: list[np.ndarray]
+    categories: dict[int, np.ndarray] = field(default_factory=dict)
+    missing: Sequence[float] = (np.nan,)
+    infinite: bool = True
+
+
+def points_of(table: TreeTable) -> Points:
+    """The thresholds and categories of trees."""
+    plain = table.mode != Mode.MEMBER
+    values = [np.unique(table.threshold[plain & (table.feature == f)]) for f in range(table.features)]
+    categories: dict[int, np.ndarray] = {}
+    for split, members in table.members.items():
+        f = int(table.feature[split])
+        categories[f] = np.union1d(categories.get(f, np.zeros(0)), members)
+    return Points(values, categories)
+
+
+def hard_rows(spec: TensorSpec, points: Points, samples: np.ndarray | None, rows: int, seed: int) -> np.ndarray:
+    """Rows on thresholds, one ulp beside them, of every category, missing, infinite, and typical ones."""
+    generator = np.random.default_rng(seed)
+    kind = np.dtype(spec.dtype)
+    columns = []
+    for f, values in enumerate(points.values):
+        given = None if samples is None else samples[:, f]
+        if f in points.categories:
+            columns.append(_categories(points, f, kind, rows, generator))
+        else:
+            columns.append(_numbers(values, points, given, kind, rows, generator))
+    return np.stack(columns, axis=1)
+
+
+def _numbers(
+    values: np.ndarray,
+    points: Points,
+    given: np.ndarray | None,
+    kind: np.dtype,
+    rows: int,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    finite = values[np.isfinite(values)]
+    if kind.kind not in "f":
+        low, high = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        near = np.rint(generator.choice(finite, rows) if len(finite) else np.zeros(rows))
+        moved = np.clip(near + generator.integers(-1, 2, rows), max(low, -(2**52)), min(high, 2**52))
+        return moved.astype(kind)
+    spread = float(finite.std()) if len(finite) > 1 else 1.0
+    base = generator.normal(float(finite.mean()) if len(finite) else 0.0, spread or 1.0, rows)
+    if given is not None and len(given):
+        base = generator.choice(given, rows).astype(np.float64)
+    found = base.astype(kind)
+    if len(finite):
+        found = np.where(generator.random(rows) < 0.6, beside(generator.choice(finite, rows), kind, generator), found)
+    found = np.where(generator.random(rows) < 0.06, generator.choice(np.asarray(points.missing), rows), found)
+    if points.infinite:
+        odd = np.array([np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 3e38, -3e38])
+        found = np.where(generator.random(rows) < 0.04, generator.choice(odd, rows), found)
+    return found.astype(kind)
+
+
+def beside(points: np.ndarray, kind: np.dtype, generator: np.random.Generator) -> np.ndarray:
+    """The points, and their neighbours in a float dtype and in float32, at random."""
+    with np.errstate(over="ignore"):
+        own, single = points.astype(kind), points.astype(np.float32)
+        choices = [
+            own,
+            np.nextafter(own, own.dtype.type(np.inf)),
+            np.nextafter(own, own.dtype.type(-np.inf)),
+            single.astype(kind),
+            np.nextafter(single, np.float32(np.inf)).astype(kind),
+            np.nextafter(single, np.float32(-np.inf)).astype(kind),
+        ]
+    return np.choose(generator.integers(0, len(choices), len(points)), choices)
+
+
+def _categories(points: Points, f: int, kind: np.dtype, rows: int, generator: np.random.Generator) -> np.ndarray:
+    known = points.categories[f]
+    high = float(known.max(initial=0))
+    pool = np.concatenate([known, known, known, [high + 1, high + 40]])
+    if kind.kind in "fi":
+        pool = np.append(pool, [-1.0, -5.0])
+    if kind.kind == "f":
+        pool = np.concatenate([pool, known[:1] + 0.5, [-0.5, *points.missing]])
+    return generator.choice(pool, rows).astype(kind)
+
+
+class MatrixSource(Source):
+    """A source whose one input is a matrix, [batch, features]; subclasses set `rows` and `points`."""
+
+    rows: Rows
+    points: Points
+
+    def place(self, rows: Rows) -> None:
+        """Takes the input's description over."""
+        self.rows = rows
+        self.specs = [rows.spec]
+        self.samples = None if rows.samples is None else {rows.spec.name: rows.samples}
+
+    def matrix(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The one input."""
+        return np.asarray(inputs[self.specs[0].name])
+
+    def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays:
+        """Rows on the model's thresholds and beside them."""
+        (batch, _) = self.specs[0].sized(sizes)
+        return {self.specs[0].name: hard_rows(self.specs[0], self.points, self.rows.samples, batch, seed)}
+
+    def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
+        """A batch that has room for the hard rows."""
+        symbol = self.specs[0].shape[0]
+        if isinstance(symbol, int):
+            return {}
+        first = (base or {}).get(symbol, _BATCHES[0])
+        return {symbol: first if which == 0 else first + _BATCHES[1] - _BATCHES[0]}
