@@ -91,6 +91,15 @@ def power(g: GraphBuilder, x: Value, y: float = 1.0) -> Value:
         return paired(g, "Mul", x, x)
     if exponent == 1:
         return x
+    if exponent is not None and not is_float(x) and 0 < exponent <= 64 and exponent == int(exponent):
+        result, factor, n = None, x, int(exponent)
+        while n:  # exact at every opset, wrapping round as Paddle's does
+            if n & 1:
+                result = factor if result is None else paired(g, "Mul", result, factor)
+            n >>= 1
+            factor = paired(g, "Mul", factor, factor) if n else factor
+        assert result is not None
+        return result
     if exponent is not None and not is_float(x) and float(exponent) != int(exponent):
         raise refused(g, "pow", "a fractional power of integers isn't supported")
     return elementwise(g, "Pow", x, y if isinstance(y, Value) else like(g, x, exponent))
@@ -191,7 +200,9 @@ def copysign(g: GraphBuilder, x: Value, y: Value) -> Value:
 def clip(g: GraphBuilder, x: Value, min: Any, max: Any) -> Value:
     """clip(Tensor x, Scalar min, Scalar max) -> Tensor"""
     low, high = (_bound(g, x, b) for b in (min, max))
-    return elementwise(g, "Min", elementwise(g, "Max", x, low), high) if not is_float(x) else g.Clip(x, low, high)
+    if x.element in (DataType.FLOAT, DataType.FLOAT16):
+        return g.Clip(x, low, high)
+    return elementwise(g, "Min", elementwise(g, "Max", x, low), high)
 
 
 def _bound(g: GraphBuilder, x: Value, bound: Any) -> Value:

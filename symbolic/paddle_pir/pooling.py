@@ -11,7 +11,7 @@ from ..builder import GraphBuilder
 from ..nn.conv import window_pads
 from ..registry import symbolic
 from ..value import Value
-from .common import ints, refused
+from .common import DataType, cast, ints, merged, refused, sizes
 from .convolution import back, first, pad_pairs
 
 
@@ -27,6 +27,9 @@ def pool(
     kernel = ints(g, kernel_size, "pool2d", "a window size")
     kernel = kernel * (source.rank - 2) if len(kernel) == 1 else kernel
     if global_pooling or (adaptive and all(k == 1 for k in kernel)):
+        if source.element == DataType.DOUBLE:  # runtimes pool single precision only
+            op = "ReduceMax" if pooling_type == "max" else "ReduceMean"
+            return back(g, g.call(op, source, list(range(2, source.rank)), keepdims=1), data_format)
         op = "GlobalMaxPool" if pooling_type == "max" else "GlobalAveragePool"
         return back(g, g.call(op, source), data_format)
     if adaptive:
@@ -49,6 +52,8 @@ def window_pool(
         padding = [_reaching(g, *axis, kind) for axis in zip(padding, x.sizes[2:], kernel, strides, strict=True)]
     pads = window_pads(padding, x.sizes[2:], kernel, strides, [1] * len(kernel))
     common = {"kernel_shape": list(kernel), "strides": list(strides), "ceil_mode": int(ceil_mode), **pads}
+    if ceil_mode:
+        _refuse_empty_windows(g, x.sizes[2:], kernel, strides, pads.get("pads", ()))
     if kind == "max":
         return g.MaxPool(x, **common)
     padded = any(pads.get("pads", ())) or "auto_pad" in pads
@@ -74,25 +79,37 @@ def _reaching(
 def _average_of_present(g: GraphBuilder, x: Value, common: dict[str, Any]) -> Value:
     """Mean over the elements that windows really cover: with ceil_mode, runtimes disagree on how many these are."""
     assert x.sizes is not None
-    window = int(np.prod(common["kernel_shape"]))
-    starts = common.get("pads", [0] * 2 * len(common["kernel_shape"]))
+    window = float(np.prod(common["kernel_shape"]))
     axes = len(common["kernel_shape"])
+    starts = common.get("pads", [0] * 2 * axes)
     extra = []
     for axis in range(axes):
         size, k, s = x.sizes[2 + axis], common["kernel_shape"][axis], common["strides"][axis]
         if not isinstance(size, int):
             raise refused(g, "pool2d", "an average with ceil_mode over open sizes isn't supported")
         whole = size + starts[axis] + starts[axes + axis]
-        count = -(-(whole - k) // s) + 1
-        if (count - 1) * s >= size + starts[axis]:
-            count -= 1  # a window that would begin after the last element is dropped
-        extra.append(max((count - 1) * s + k - whole, 0))
+        extra.append((-(-(whole - k) // s)) * s + k - whole)
     pads = [0, 0, *starts[:axes], 0, 0, *(p + e for p, e in zip(starts[axes:], extra, strict=True))]
     plain = {"kernel_shape": common["kernel_shape"], "strides": common["strides"]}
-    total = g.AveragePool(g.Pad(x, pads), **plain) * float(window)
+    total = g.AveragePool(g.Pad(x, pads), **plain) * window
     present = g.constant(np.ones([1, 1, *(int(s) for s in x.sizes[2:])], x.element.numpy()))  # type: ignore[arg-type]
-    counts = g.AveragePool(g.Pad(present, pads), **plain) * float(window)
+    counts = g.AveragePool(g.Pad(present, pads), **plain) * window
     return total / counts
+
+
+def _refuse_empty_windows(
+    g: GraphBuilder, sizes: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]
+) -> None:
+    """With ceil_mode, Paddle has results for windows that begin after the last element; ONNX has none."""
+    axes = len(kernel)
+    for i, (size, k, s) in enumerate(zip(sizes, kernel, strides, strict=True)):
+        before, after = (pads[i], pads[axes + i]) if pads else (0, 0)
+        if isinstance(size, int):
+            empty = -(-(size + before + after - k) // s) * s >= size + before
+        else:
+            empty = bool(before or after) or s > k
+        if empty:
+            raise refused(g, "pool2d", "ceil_mode with a window that may lie outside the tensor isn't supported")
 
 
 def adaptive_pool(g: GraphBuilder, x: Value, wanted: Sequence[int], kind: str) -> Value:
@@ -141,8 +158,6 @@ def max_pool_with_index(
 ) -> Any:  # fmt: skip
     """max_pool2d_with_index(Tensor x, int[] kernel_size, int[] strides, int[] paddings, bool global_pooling, bool
     adaptive, bool ceil_mode) -> (Tensor, Tensor)"""
-    from .common import DataType, cast, merged, sizes
-
     assert x.sizes is not None
     spatial = x.sizes[2:]
     if (adaptive or global_pooling) and not outputs[1]:
@@ -155,6 +170,8 @@ def max_pool_with_index(
             raise refused(g, "max_pool2d_with_index", "indices of uneven adaptive windows aren't supported")
         kernel_size = [int(s) // w for s, w in zip(spatial, wanted, strict=True)]  # type: ignore[arg-type]
         strides, paddings = kernel_size, [0] * len(kernel_size)
+    if ceil_mode:
+        _refuse_empty_windows(g, spatial, kernel_size, strides, [*paddings, *paddings])
     y, index = g.MaxPool(
         x, kernel_shape=list(kernel_size), strides=list(strides), pads=[*paddings, *paddings],
         ceil_mode=int(ceil_mode), outputs=2,
