@@ -58,6 +58,19 @@ def _entries(tensor: ir.TensorProtocol) -> list[Any]:
     return [v.decode() if isinstance(v, bytes) else v for v in values]
 
 
+@symbolic("onnx", "ai.onnx.ml.Normalizer")
+def normalizer(g: GraphBuilder, X: Value, norm: str = "MAX") -> Any:
+    """(X, norm) -> rows divided by their norm; rows of zeros stay
+
+    onnxruntime's L2 loses the signs where it writes over its operand, which it does once sizes are known: written out.
+    """
+    if norm != "L2":
+        return NotImplemented
+    x = X if X.element is ir.DataType.FLOAT else g.Cast(X, to=ir.DataType.FLOAT)
+    square = g.ReduceSumSquare(x, [-1])
+    return g.Div(x, g.Sqrt(g.Where(g.Equal(square, 0.0), 1.0, square)))
+
+
 # --- trees -----------------------------------------------------------------------------------------------------------
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")

@@ -177,3 +177,16 @@ def test_sizes_of_classical_operators_that_the_standard_cannot_infer(op: str, at
     model = build(function, {"x": ("float32", ["n", 3])}, 17)
     assert [d.dim_param or d.dim_value for d in model.graph.output[0].type.tensor_type.shape.dim] == ["n", width]
     assert sweep.run_onnxruntime(model, {"x": f32(4, 3)}, optimize=False)[0].shape == (4, width)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("norm", ["L1", "L2", "MAX"])
+def test_normalizer_keeps_signs(norm: str, dtype: str) -> None:
+    """onnxruntime's L2 kernel writes over an operand of known sizes and loses the signs."""
+    x = np.array([[1, 2], [3, -4], [0, 0], [-2, -1]], dtype)
+    size = {"L1": np.abs(x).sum(1), "L2": np.sqrt((x * x).sum(1)), "MAX": x.max(1)}[norm][:, None]
+    if norm == "MAX":
+        x, size = x[:2], size[:2]  # a row without positive entries has no maximum to divide by
+    expected = x / np.where(size == 0, 1, size)
+    normalize = lambda g, v: g.call("Normalizer", g.Mul(v, np.array(1, dtype)), domain=ML_DOMAIN, norm=norm)  # noqa: E731
+    assert_same(normalize, {"x": x}, (11, 17, 25), expected=[expected.astype(np.float32)])
