@@ -222,7 +222,7 @@ def _from_specs(model: Any, specs: list[TensorSpec]) -> Layout:
         return Layout("text", specs)
     for spec in specs:
         if len(spec.shape) != 2 or not isinstance(spec.shape[1], int):
-            raise InputSpecError(f"the input {spec} of an estimator is written [batch,{spec.shape[-1]}]")
+            raise InputSpecError(f"{spec}: an input of an estimator has two axes, [batch,number of features]")
     if len(specs) == 1 and (used is None or specs[0].shape[1] != 1 or len(used) == 1):
         _check_width(model, int(specs[0].shape[1]))
         return Layout("matrix", specs, _fit_names(model))

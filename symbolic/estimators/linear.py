@@ -117,3 +117,12 @@ def linear_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
         raise unsupported(g, est, "several labels for each row")
     scores = decision(g, x, est)
     return Classified(by_score(g, scores), est.classes_, None, scores)
+
+
+@symbolic(DIALECT, "sklearn.discriminant_analysis.LinearDiscriminantAnalysis")
+def linear_discriminant_analysis(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """LinearDiscriminantAnalysis.predict_proba(X): softmax (logistic for two classes) of X @ coef_.T + intercept_"""
+    read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of it acts after the fit
+    scores = decision(g, x, est)
+    proba = labels.two_columns(g, labels.sigmoid(g, scores)) if scores.rank == 1 else labels.softmax(g, scores)
+    return Classified(by_score(g, scores), est.classes_, proba, scores)

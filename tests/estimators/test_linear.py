@@ -7,6 +7,7 @@ import pytest
 from estimator_check import assert_same, data
 from sklearn import linear_model as lm
 from sklearn.cluster import KMeans
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -27,6 +28,7 @@ CLASSIFIERS = {
     "linear svc": LinearSVC(random_state=0),
     "ridge": lm.RidgeClassifier(),
     "perceptron": lm.Perceptron(random_state=0),
+    "discriminant": LinearDiscriminantAnalysis(),
     "gaussian": GaussianNB(),
     "bernoulli": BernoulliNB(),
     "mlp": MLPClassifier((5,), max_iter=30, random_state=0),
