@@ -31,6 +31,7 @@ FRONTENDS = {
     "torch": (".from_torch", "TorchFrontend"),
     "sklearn": (".from_sklearn", "SklearnFrontend"),
     "xgboost": (".from_xgboost", "XgboostFrontend"),
+    "lightgbm": (".from_lightgbm", "LightgbmFrontend"),
     "paddle": (".from_paddle", "PaddleFrontend"),
     "jax": (".from_jax", "JaxFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),

@@ -48,9 +48,7 @@ def read_rows(features: int, names: Sequence[str] | None, inputs: Any, options: 
         ((own_name, inputs),) = inputs.items()
     else:
         own_name = "X"
-    if isinstance(inputs, (tuple, list)) and len(inputs) == 1 and not np.isscalar(inputs[0]):
-        inputs = inputs[0]
-    elif isinstance(inputs, (tuple, list)) and len(inputs) == 1 and isinstance(inputs[0], str):
+    if isinstance(inputs, (tuple, list)) and len(inputs) == 1 and np.ndim(inputs[0]) != 1:
         inputs = inputs[0]
     samples = None
     if inputs is None:

@@ -89,7 +89,12 @@ def _sum_gathered(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
         return g.Gather(g.constant(table.values), g.reshape(leaves, [x.dim(0)]), axis=0)
     if table.target is None:
         return in_order(g, g.Gather(g.constant(table.values), leaves, axis=0), table.values.shape[1])
-    terms = g.Gather(g.constant(table.values[:, 0].copy()), leaves, axis=0)  # [trees, batch]
+    return sum_of_terms(g, g.Gather(g.constant(table.values[:, 0].copy()), leaves, axis=0), table)
+
+
+def sum_of_terms(g: GraphBuilder, terms: Value, table: TreeTable) -> Value:
+    """Sum of one term of each tree for the output that it contributes to: [trees, batch] -> [batch, targets]."""
+    assert table.target is not None
     tree_target = table.target[np.searchsorted(table.leaf_tree, np.arange(table.trees))]
     rounds, rest = divmod(table.trees, table.targets)
     if rest or not np.array_equal(tree_target, np.tile(np.arange(table.targets), rounds)):
@@ -98,7 +103,7 @@ def _sum_gathered(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
             own = g.Gather(terms, np.flatnonzero(tree_target == k), axis=0)
             columns.append(in_order(g, g.Unsqueeze(own, [2]), 1))
         return g.Concat(*columns, axis=1)
-    batch: Size = x.dim(0)  # type: ignore[assignment]
+    batch: Size = terms.dim(1)  # type: ignore[assignment]
     by_target = g.Transpose(g.reshape(terms, [rounds, table.targets, batch]), perm=[0, 2, 1])
     return in_order(g, by_target, table.targets)
 

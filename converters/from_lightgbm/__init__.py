@@ -1,0 +1,76 @@
+"""LightGBM: text files without the framework, live boosters and scikit-learn wrappers."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...symbolic.errors import CaptureError, InputSpecError
+from ..base import Frontend, Options, type_names
+from ..rows import read_rows
+from .model import LgbModel, read_model
+from .source import LightgbmSource
+
+
+class LightgbmFrontend(Frontend):
+    """Loads LightGBM models.
+
+    Options in ``Options.extra``:
+        dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+    """
+
+    name: ClassVar[str] = "lightgbm"
+    packages: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = "lightgbm"
+
+    def accepts(self, model: object) -> bool:
+        """Whether a live object is a Booster or a scikit-learn wrapper of LightGBM."""
+        return any(n.split(".")[0] == "lightgbm" for n in type_names(model))
+
+    def load(self, model: Any, inputs: Any, options: Options) -> LightgbmSource:
+        """Reads a file without LightGBM; a live model is written to memory and read in the same way."""
+        unknown = sorted(set(options.extra) - {"dtype"})
+        if unknown:
+            raise InputSpecError(f"unknown option {', '.join(unknown)} for lightgbm; it has dtype")
+        classes = None
+        if isinstance(model, Path):
+            found = read_model(_text(model))
+            native = cache(lambda: _open(model))
+            what = f"LightGBM booster ({found.objective or 'no objective'}) from {model.name}"
+        else:
+            found, classes = read_live(model)
+            native = cache(lambda: model)
+            what = f"{type(model).__name__} of LightGBM ({found.objective or 'no objective'})"
+        rows = read_rows(found.features, found.names, inputs, options)
+        return LightgbmSource(found, rows, native, classes, options, what)
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    if data.lstrip().startswith(b"{"):
+        raise InputSpecError(f"{path} is a dump of LightGBM, which it can't load again: save it with save_model")
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def read_live(model: Any) -> tuple[LgbModel, np.ndarray | None]:
+    """The model of a live booster or wrapper, and the labels of a classifier."""
+    booster, classes = model, None
+    if hasattr(model, "booster_") or hasattr(type(model), "booster_"):
+        if not model.__sklearn_is_fitted__():
+            raise CaptureError(f"this {type(model).__name__} is not fitted: call fit before it is converted")
+        booster = model.booster_
+        if hasattr(model, "predict_proba") and not callable(model.objective_):
+            classes = np.asarray(model.classes_)
+    if not hasattr(booster, "model_to_string"):
+        raise InputSpecError(f"a {type(model).__name__} is neither a Booster nor a wrapper of LightGBM")
+    return read_model(booster.model_to_string()), classes
+
+
+def _open(path: Path) -> Any:
+    """The file, loaded by LightGBM itself."""
+    import lightgbm
+
+    return lightgbm.Booster(model_file=path)

@@ -1,0 +1,180 @@
+"""A LightGBM model as its text says it: parameters, and trees as one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.errors import CaptureError
+from ...symbolic.ml.leaves import LinearLeaves
+from ...symbolic.ml.trees import Mode, TreeTable
+from .text import TextError, TextModel, numbers, read_text
+
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2
+_NONE, _ZERO, _NAN = 0, 1, 2
+
+
+@dataclass
+class LgbModel:
+    """What predicts.
+
+    Attributes:
+        objective: Name of the objective; empty where there is none: raw scores.
+        parameters: The objective's own parameters: name -> number, or True for a flag.
+        features: Number of features.
+        outputs: Number of trees of one iteration.
+        table: The trees.
+        iterations: Number of iterations.
+        average: The result is the mean over the iterations (random forest).
+        zero_missing: Features in which zero counts as missing.
+        categorical: Features that hold category codes.
+        linear: Linear models in the leaves; None where a leaf is a number.
+        names: Names of the features.
+    """
+
+    objective: str
+    parameters: dict[str, Any]
+    features: int
+    outputs: int
+    table: TreeTable
+    iterations: int
+    average: bool
+    zero_missing: np.ndarray
+    categorical: np.ndarray
+    linear: LinearLeaves | None = None
+    names: list[str] = field(default_factory=list)
+
+
+def read_model(text: str) -> LgbModel:
+    """The model in a text.
+
+    Raises:
+        CaptureError: It is damaged, or of an unknown release.
+    """
+    try:
+        return _model(read_text(text))
+    except (TextError, KeyError, IndexError) as error:
+        raise CaptureError(f"the LightGBM model is damaged or of an unknown release: {error}") from error
+
+
+def _model(parts: TextModel) -> LgbModel:
+    header = parts.header
+    features, outputs = int(header["max_feature_idx"]) + 1, int(header["num_tree_per_iteration"])
+    objective, *words = header.get("objective", "").split(" ")
+    kinds = parts.numbers("decision_type", np.int64)
+    table = _table(parts, features, outputs, kinds)
+    return LgbModel(
+        objective="" if objective == "custom" else objective,
+        parameters=dict(_parameter(w) for w in words if w),
+        features=features,
+        outputs=outputs,
+        table=table,
+        iterations=len(parts.trees) // outputs,
+        average="average_output" in header,
+        zero_missing=_zero_missing(table, kinds),
+        categorical=np.unique(table.feature[table.mode == Mode.MEMBER]),
+        linear=_linear(parts, table),
+        names=header.get("feature_names", "").split(" "),
+    )
+
+
+def _parameter(word: str) -> tuple[str, Any]:
+    key, mark, value = word.partition(":")
+    return key, float(value) if mark else True
+
+
+def _table(parts: TextModel, features: int, outputs: int, kinds: np.ndarray) -> TreeTable:
+    leaves = parts.counts("num_leaves")
+    splits = leaves - 1
+    first_split, first_leaf = np.cumsum(splits) - splits, np.cumsum(leaves) - leaves
+    split_tree = np.repeat(np.arange(len(leaves)), splits)
+    leaf_tree = np.repeat(np.arange(len(leaves)), leaves)
+
+    def child(key: str) -> np.ndarray:
+        own = parts.numbers(key, np.int64)
+        count = np.where(own < 0, leaves[split_tree], splits[split_tree])
+        local = np.where(own < 0, ~own, own)
+        if np.any(local >= count):
+            raise CaptureError("nodes of the trees point nowhere: the model is damaged")
+        moved: np.ndarray = np.where(own < 0, ~(local + first_leaf[split_tree]), local + first_split[split_tree])
+        return moved
+
+    threshold = parts.numbers("threshold")
+    feature = parts.numbers("split_feature", np.int64)
+    if np.any((feature < 0) | (feature >= features)):
+        raise CaptureError("splits of the trees ask for features that there are not: the model is damaged")
+    by_set = (kinds & _CATEGORICAL) != 0
+    missing = (kinds >> 2) & 3
+    # where NaN is no missing value, LightGBM takes 0 for it
+    as_zero = (missing == _NONE) & (threshold >= 0)
+    missing_yes = np.where(by_set, False, np.where(missing == _NONE, as_zero, (kinds & _DEFAULT_LEFT) != 0))
+    return TreeTable(
+        features=features,
+        narrow=False,
+        feature=feature,
+        threshold=threshold,
+        mode=np.where(by_set, Mode.MEMBER, Mode.LEQ).astype(np.uint8),
+        yes=child("left_child"),
+        no=child("right_child"),
+        missing_yes=missing_yes,
+        split_tree=split_tree,
+        leaf_tree=leaf_tree,
+        roots=np.where(splits > 0, first_split, ~first_leaf),
+        values=parts.numbers("leaf_value").reshape(-1, 1),
+        targets=outputs,
+        target=(np.arange(len(leaves)) % outputs)[leaf_tree],
+        members=_sets(parts, by_set, split_tree, threshold),
+    )
+
+
+def _sets(parts: TextModel, by_set: np.ndarray, split_tree: np.ndarray, threshold: np.ndarray) -> dict[int, np.ndarray]:
+    """The categories that go left at each category split; its threshold is the number of its bit set."""
+    found: dict[int, np.ndarray] = {}
+    words: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for split in np.flatnonzero(by_set).tolist():
+        tree = int(split_tree[split])
+        if tree not in words:
+            own = parts.trees[tree]
+            words[tree] = numbers(own["cat_boundaries"], np.int64), numbers(own["cat_threshold"], np.int64)
+        ends, bits = words[tree]
+        at = int(threshold[split])
+        own_bits = bits[ends[at] : ends[at + 1]].astype("<u4")
+        found[split] = np.flatnonzero(np.unpackbits(own_bits.view(np.uint8), bitorder="little")).astype(np.float64)
+    return found
+
+
+def _zero_missing(table: TreeTable, kinds: np.ndarray) -> np.ndarray:
+    """The features in which zero counts as missing.
+
+    Raises:
+        CaptureError: It does in some splits of a feature and not in others.
+    """
+    numeric = table.mode != Mode.MEMBER
+    zero = ((kinds >> 2) & 3) == _ZERO
+    found = np.unique(table.feature[numeric & zero])
+    mixed = np.intersect1d(found, table.feature[numeric & ~zero])
+    if len(mixed):
+        raise CaptureError(f"zero is missing in some splits of feature {mixed[0]} and not in others")
+    return found
+
+
+def _linear(parts: TextModel, table: TreeTable) -> LinearLeaves | None:
+    if not any(tree.get("is_linear", "0") != "0" for tree in parts.trees):
+        return None
+    constants, counts = [], []
+    for tree in parts.trees:
+        if tree.get("is_linear", "0") != "0":
+            constants.append(numbers(tree["leaf_const"]))
+            counts.append(numbers(tree["num_features"], np.int64))
+        else:
+            constants.append(numbers(tree["leaf_value"]))
+            counts.append(np.zeros(len(constants[-1]), np.int64))
+    return LinearLeaves(
+        constant=np.concatenate(constants),
+        counts=np.concatenate(counts),
+        features=parts.numbers("leaf_features", np.int64),
+        coefficients=parts.numbers("leaf_coeff"),
+        otherwise=table.values[:, 0],
+    )
