@@ -67,7 +67,7 @@ def loop(walk: Walk, op: Op, operands: Sequence[Any], env: Environment) -> Seque
         if value.element != start.element:
             raise TranslationError("a loop changes the dtype of a variable", op=op.kind, location=g.location)
         body.output(value)
-    found = g.Loop(None, _truth(g, condition), *carried, body=body, outputs=len(carried))
+    found = g.call("Loop", None, _truth(g, condition), *carried, body=body, outputs=len(carried))
     return [found] if isinstance(found, Value) else list(found)
 
 

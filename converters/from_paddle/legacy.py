@@ -102,7 +102,7 @@ def _tensor_type(data: bytes) -> TensorType | None:
     dtype, shape = None, []
     for number, value in fields(data):
         if number == 1:
-            dtype = DTYPES.get(int(value))  # type: ignore[arg-type]
+            dtype = DTYPES.get(int(value))
         elif number == 2:
             shape.extend(integers(value))
     return None if dtype is None else TensorType(dtype, tuple(shape))
@@ -278,7 +278,8 @@ class Reader:
     def _plain(self, op: LegacyOp, index: int, place: str) -> list[Op]:
         special = _SPECIAL.get(op.kind)
         if special is not None:
-            return special(self, op, index, place)
+            made: list[Op] = special(self, op, index, place)
+            return made
         rule = RULES.get(op.kind)
         if rule is None:
             results = [Result(n, self.type_of(n, index)) for names in op.outputs.values() for n in names]
@@ -292,7 +293,7 @@ class Reader:
         operands = {c[1:] for o in rule.operands for c in o.split("|") if c.startswith("@")}
         for name, value in op.attributes.items():
             if renamed.get(name) == "":
-                continue
+                continue  # says nothing here
             if name in renamed:
                 attributes[renamed[name]] = _converted(renamed[name], value)
             elif name not in NOISE and name not in operands:

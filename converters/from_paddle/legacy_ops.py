@@ -45,7 +45,10 @@ RULES: dict[str, Rule] = {}
 def _rule(
     names: str, operands: str = "X", outputs: str = "Out", attributes: str = "", to: str | None = None, **fixed: object
 ) -> None:
-    pairs = dict(part.split("=") if "=" in part else (part, part) for part in attributes.split())
+    pairs = {}
+    for part in attributes.split():
+        new, _, old = part.partition("=")
+        pairs[new] = old or new
     for name in names.split():
         RULES[name] = Rule(to or name, tuple(operands.split()), tuple(outputs.split()), pairs, fixed)
 

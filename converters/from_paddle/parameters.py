@@ -24,7 +24,8 @@ def numpy_dtype(name: str) -> np.dtype:
     if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, name))
+        kind: type = getattr(ml_dtypes, name)
+        return np.dtype(kind)
     return np.dtype(name)
 
 

@@ -100,8 +100,8 @@ def _transpose_pads(
     found = pad_pairs(paddings, algorithm, len(spans))
     if found == "VALID":
         return [(0, 0)] * len(spans)
-    if found != "SAME":
-        return [(int(b), int(a)) for b, a in found]  # type: ignore[misc]
+    if not isinstance(found, str):
+        return [(int(b), int(a)) for b, a in found]
     assert x.sizes is not None
     pairs = [same_pads(size, k, s, 1) for size, k, s in zip(x.sizes[2:], spans, strides, strict=True)]
     if None in pairs:

@@ -133,8 +133,9 @@ def eye(g: GraphBuilder, num_rows: Any, num_columns: Any, dtype: DataType | None
     if known_number(num_rows) is not None and known_number(num_columns) is not None:
         rows, columns = int(known_number(num_rows)), int(known_number(num_columns))  # type: ignore[arg-type]
         return g.constant(np.eye(rows, rows if columns < 0 else columns).astype(wanted.numpy()))
-    rows, columns = (g.Range(0, cast(g, scalar_of(g, n), DataType.INT64), 1) for n in (num_rows, num_columns))
-    return cast(g, g.Equal(g.Unsqueeze(rows, [1]), columns), wanted)
+    down, along = (g.Range(np.int64(0), cast(g, scalar_of(g, n), DataType.INT64), np.int64(1))
+                   for n in (num_rows, num_columns))  # fmt: skip
+    return cast(g, g.Equal(g.Unsqueeze(down, [1]), along), wanted)
 
 
 @symbolic("paddle_pir")

@@ -174,7 +174,7 @@ def scale(g: GraphBuilder, x: Value, scale: Any, bias: Any = 0.0, bias_after_sca
 @symbolic("paddle_pir")
 def add_n(g: GraphBuilder, inputs: Sequence[Value] | Value) -> Value:
     """add_n(Tensor[] inputs) -> Tensor"""
-    parts = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    parts = [inputs] if isinstance(inputs, Value) else list(inputs)
     total = parts[0]
     for part in parts[1:]:
         total = paired(g, "Add", total, part)

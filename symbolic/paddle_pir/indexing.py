@@ -149,9 +149,9 @@ def _set(
     numbers = g.constant(np.arange(count)) if isinstance(count, int) else g.Range(
         np.int64(0), as_value(g, count), np.int64(1))  # fmt: skip
     grid = g.reshape(numbers, sizes(g, x))
-    bounds = [g.shape_vector(size_list(g, b, "set_value")) for b in (starts, ends)]
+    first, last = (g.shape_vector(size_list(g, b, "set_value")) for b in (starts, ends))
     stride = ints(g, steps, "set_value", "a step")
-    places = g.Slice(grid, *bounds, list(axes), stride) if axes else grid
+    places = g.Slice(grid, first, last, list(axes), stride) if axes else grid
     shaped = g.Squeeze(places, list(decrease_axes)) if decrease_axes else places
     for a in none_axes:
         shaped = g.Unsqueeze(shaped, [a])

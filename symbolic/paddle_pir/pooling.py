@@ -55,7 +55,8 @@ def window_pool(
     if ceil_mode:
         _refuse_empty_windows(g, x.sizes[2:], kernel, strides, pads.get("pads", ()))
     if kind == "max":
-        return g.MaxPool(x, **common)
+        best: Value = g.MaxPool(x, **common)
+        return best
     padded = any(pads.get("pads", ())) or "auto_pad" in pads
     if ceil_mode and not (exclusive or not padded):
         raise refused(g, "pool2d", "an average with ceil_mode that counts the padding isn't supported")

@@ -57,7 +57,7 @@ def _layer(
     order = _GATES[mode]
     w, r = (_packed(g, weights[i::2], order, hidden) for i in (0, 1))
     b = _packed_biases(g, biases, order, hidden)
-    common = {"hidden_size": hidden, "direction": "bidirectional" if len(weights) == 4 else "forward"}
+    common: dict[str, Any] = {"hidden_size": hidden, "direction": "bidirectional" if len(weights) == 4 else "forward"}
     if mode == "LSTM":
         return g.LSTM(x, w, r, b, lengths, states[0], states[1], outputs=3, **common)
     if mode == "GRU":

@@ -93,6 +93,7 @@ def all(g: GraphBuilder, x: Value, axis: Any = None, keepdim: bool = False) -> V
 
 
 def _variance(g: GraphBuilder, x: Value, axes: Sequence[int], keepdim: bool, correction: float) -> Value:
+    axes = list(axes)
     centred = x - g.ReduceMean(x, axes, keepdims=1)
     spread = g.ReduceMean(centred * centred, axes, keepdims=int(keepdim))
     if not correction:
