@@ -106,15 +106,23 @@ def archive_weights(data: Datasets, wanted: Sequence[Any]) -> Tensors:
     for variable in wanted:
         group = groups.get(variable.store)
         if group is None:
-            group = data.group(f"{variable.store}/vars" if variable.store else "vars")
-            if not group:  # the layout of Keras 2.13 to 2.15
-                old = variable.store.replace("layers", "_layer_checkpoint_dependencies")
-                group = data.group(f"{old}/vars")
-            groups[variable.store] = group
+            group = groups[variable.store] = _group(data, variable.store)
         tensor = data.tensor(group, str(variable.index)) if group else None
         if tensor is not None:
             found[variable.path] = tensor
     return found
+
+
+def _group(data: Datasets, store: str) -> Any:
+    """The group of a layer's own variables."""
+    outer, _, last = store.rpartition("/")
+    private = f"{outer}/_{last}" if outer else f"_{last}"  # some layers inside layers have no public name
+    old = store.replace("layers", "_layer_checkpoint_dependencies")  # Keras 2.13 to 2.15
+    for path in (store, private, old):
+        group = data.group(f"{path}/vars" if path else "vars")
+        if group:
+            return group
+    return {}
 
 
 def h5_weights(data: Datasets, wanted: Sequence[Any]) -> Tensors:

@@ -55,7 +55,8 @@ def _owner(owners: dict[tuple[str, ...], Any], steps: tuple[str, ...], in_model:
     found = owners.get(steps)
     if found is None:
         outer = _owner(owners, steps[:-1], in_model[:-1])
-        found = outer.get_layer(steps[-1]) if in_model[-1] else getattr(outer, steps[-1])
+        name = steps[-1]
+        found = outer.get_layer(name) if in_model[-1] else getattr(outer, name, None) or getattr(outer, f"_{name}")
         owners[steps] = found
     return found
 

@@ -268,7 +268,7 @@ def call_layer(
     row = registry.lookup(DIALECT, layer.key, g.opset)
     if row is None:
         refuse(g, layer, "there is no symbolic function")
-    keywords = _call_keywords(g, layer, kwargs or {})
+    keywords = _call_keywords(kwargs or {})
     parameters = inspect.signature(row.function).parameters
     if not layer.is_op and layer.class_name not in MODELS:
         args = [_converted(g, layer, a) for a in args]
@@ -295,12 +295,9 @@ def _has_value(tree: Any) -> bool:
     return any(map(_has_value, tree)) if isinstance(tree, (list, tuple)) else isinstance(tree, Value)
 
 
-def _call_keywords(g: GraphBuilder, layer: Layer, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {k: v for k, v in kwargs.items() if v is not None}
-    training = kept.pop("training", None)
-    if training:
-        refuse(g, layer, "it is called with training=True")
-    return kept
+def _call_keywords(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Call options that are set; `training` isn't one: a model that runs for inference turns it off everywhere."""
+    return {k: v for k, v in kwargs.items() if v is not None and k != "training"}
 
 
 def _converted(g: GraphBuilder, layer: Layer, x: Any) -> Any:

@@ -435,7 +435,7 @@ def filled_like(g: GraphBuilder, x: Value, *, dtype: Any = None, layer: Layer) -
     """keras.ops.zeros_like(x, dtype=None)"""
     element = as_dtype(dtype) if dtype else x.element
     fill = np.asarray([int(layer.class_name == "OnesLike")], element.numpy())
-    return g.ConstantOfShape(g.Shape(x), value=fill)
+    return g.ConstantOfShape(g.Shape(x), value=ir.tensor(fill))
 
 
 @symbolic(DIALECT, "ops.Einsum")

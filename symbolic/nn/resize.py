@@ -20,11 +20,9 @@ _METHODS: dict[str, dict[str, Any]] = {
 
 def resize_to(g: GraphBuilder, x: Value, sizes: Sequence[Any], method: str) -> Value:
     """The spatial axes resampled to sizes (ints, Dims); `method` is nearest, bilinear or bicubic."""
-    axes = list(range(2, 2 + len(sizes)))
-    target = g.shape_vector(list(sizes))
-    y: Value = g.Resize(
-        x, None, None, target, axes=axes, coordinate_transformation_mode="half_pixel", **_METHODS[method]
-    )
+    # whole sizes, not `axes`: onnxruntime moves Transposes through a Resize without minding them
+    target = g.Concat(g.Shape(x, end=2), g.shape_vector(list(sizes)), axis=0)
+    y: Value = g.Resize(x, None, None, target, coordinate_transformation_mode="half_pixel", **_METHODS[method])
     assert x.sizes is not None
     y.sizes = (*x.sizes[:2], *sizes)
     return y
@@ -32,8 +30,7 @@ def resize_to(g: GraphBuilder, x: Value, sizes: Sequence[Any], method: str) -> V
 
 def resize_by(g: GraphBuilder, x: Value, factors: Sequence[int], method: str) -> Value:
     """The spatial axes made larger by whole factors."""
-    axes = list(range(2, 2 + len(factors)))
-    scales = [float(f) for f in factors]
+    scales = [1.0, 1.0, *(float(f) for f in factors)]
     if method == "nearest":  # each element repeated
         how: dict[str, Any] = {
             "mode": "nearest",
@@ -42,7 +39,7 @@ def resize_by(g: GraphBuilder, x: Value, factors: Sequence[int], method: str) ->
         }
     else:
         how = {"coordinate_transformation_mode": "half_pixel", **_METHODS[method]}
-    y: Value = g.Resize(x, None, g.constant(scales, "float32"), axes=axes, **how)
+    y: Value = g.Resize(x, None, g.constant(scales, "float32"), **how)
     assert x.sizes is not None
     grown = [None if s is None else s * f for s, f in zip(x.sizes[2:], factors, strict=True)]
     y.sizes = (*x.sizes[:2], *grown)
