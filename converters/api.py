@@ -34,6 +34,7 @@ FRONTENDS = {
     "lightgbm": (".from_lightgbm", "LightgbmFrontend"),
     "paddle": (".from_paddle", "PaddleFrontend"),
     "jax": (".from_jax", "JaxFrontend"),
+    "keras": (".from_keras", "KerasFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),
 }
 Stage = Callable[[str, "float | None"], None]
