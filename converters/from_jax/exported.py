@@ -140,7 +140,8 @@ class ModuleSource(_HloSource):
         block = main.regions[0].blocks[0]
         self.types = [self._typed(i, a.type, options) for i, a in enumerate(block.arguments)]
         self.kept = range(len(self.types))
-        names = renamed([f"input_{i}" for i in self.kept], options.input_names, "input")
+        own = ["input"] if len(self.types) == 1 else [f"input_{i}" for i in self.kept]
+        names = renamed(own, options.input_names, "input")
         self.specs = [
             TensorSpec(n, _dtype_name(t), tuple(s if isinstance(s, int) else str(s) for s in t.sizes))
             for n, t in zip(names, self.types, strict=True)

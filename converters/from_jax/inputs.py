@@ -11,6 +11,7 @@ import numpy as np
 
 from ...symbolic.errors import InputSpecError
 from ...symbolic.spec import TensorSpec, parse_spec
+from .params import is_key
 
 
 @dataclass
@@ -119,7 +120,7 @@ def _leaf(name: str, value: Any) -> Leaf:
     if _is_spec(value):
         shape = tuple(int(s) if isinstance(s, (int, np.integer)) else str(s) for s in value.shape)
         return Leaf(name, _canonical(np.dtype(value.dtype), name), shape)
-    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+    if is_key(value.dtype):
         raise InputSpecError(f"the input {name} is a random key: pass its words (jax.random.key_data)")
     array = np.asarray(value)
     return Leaf(name, jax.dtypes.canonicalize_dtype(array.dtype), array.shape, array)

@@ -82,11 +82,6 @@ def short_name(operation: Any) -> str:
     return name.removeprefix("stablehlo.")
 
 
-@lru_cache(maxsize=512)
-def _wants(function: Any) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters) & {"result", "declared"}
-
-
 @lru_cache(maxsize=1)
 def _readers() -> list[tuple[Any, Callable[[Any], Any]]]:
     """Attribute classes, and what they are as Python values."""
@@ -235,11 +230,6 @@ class ModuleWalk:
     ) -> list[Known]:
         declared = [Typed(v.element, sizes) for v, sizes in known]
         results = [self._typed(i, r.type, row, known) for i, r in enumerate(operation.results)]
-        wants = _wants(row.function)
-        if "result" in wants:
-            attributes["result"] = results[0]
-        if "declared" in wants:
-            attributes["declared"] = declared
         found = apply(g, row, [v for v, _ in known], declared, attributes, results)
         return [(v, _sizes(v, t.sizes)) for v, t in zip(found, results, strict=True)]
 
@@ -247,9 +237,9 @@ class ModuleWalk:
         """Dtype and sizes of a result; open ones from the operands, where the operation tells."""
         dtype = element_type(type_)
         assert dtype is not None  # `require` has looked
-        sizes = static_sizes(type_)
+        sizes: tuple[Any, ...] = static_sizes(type_)
         if None not in sizes:
-            return Typed(dtype, sizes)  # type: ignore[arg-type]
+            return Typed(dtype, sizes)
         told: Sizes | None = None
         if is_pointwise(row.function):
             told = broadcast(*(s for _, s in known if len(s) == len(sizes)))
@@ -259,7 +249,7 @@ class ModuleWalk:
             told = known[index][1]
         if told is not None and len(told) == len(sizes):
             sizes = tuple(t if s is None else s for s, t in zip(sizes, told, strict=True))
-        return Typed(dtype, sizes)  # type: ignore[arg-type]
+        return Typed(dtype, sizes)
 
     def _constant(self, g: GraphBuilder, operation: Any) -> Value:
         attribute = operation.attributes["value"]
@@ -318,7 +308,7 @@ class _Free:
             if row is None or not is_pointwise(row.function):
                 raise TranslationError("is not elementwise, in a function of elements", op=name, location=g.location)
             attributes = {n: plain(a) for n, a in _named(operation.attributes)}
-            if "result" in _wants(row.function):
+            if "result" in inspect.signature(row.function).parameters:
                 dtype = element_type(operation.results[0].type)
                 assert dtype is not None
                 attributes["result"] = Typed(dtype, ())

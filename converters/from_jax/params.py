@@ -100,14 +100,14 @@ def is_jaxpr(value: Any) -> bool:
 
 def plain(value: Any, function: Callable[[Any], Any]) -> Any:
     """A parameter in our terms; functions in it become what `function` makes of them."""
+    if isinstance(value, Enum) and not isinstance(value, ir.DataType):
+        return value.name
     if value is None or isinstance(value, (bool, int, float, str, ir.DataType)):
         return value
     if is_jaxpr(value):
         return function(value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)) or is_key(value):
         return dtype(value)
-    if isinstance(value, Enum):
-        return value.name
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(plain(v, function) for v in value))
     if isinstance(value, (tuple, list)):

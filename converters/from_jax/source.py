@@ -10,13 +10,13 @@ import numpy as np
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.dims import as_size
-from ...symbolic.errors import CaptureError, InputSpecError
+from ...symbolic.errors import CaptureError
 from ...symbolic.spec import TensorSpec
 from ...symbolic.xla.region import expanded
 from ..base import Arrays, Options, Source, renamed
 from .graph import Walk, opened, require, to_numpy
 from .inputs import Arguments, Leaf, bind, key_text
-from .params import size_of_text, typed
+from .params import typed
 
 
 class FunctionSource(Source):
@@ -88,7 +88,7 @@ def _capture(function: Callable[..., Any], arguments: Arguments) -> tuple[Any, l
         flat, _ = jax.tree_util.tree_flatten_with_path(result)
         kept = [(path, value) for path, value in flat if _is_output(value)]
         names[:] = output_names([path for path, _ in kept])
-        return [value for _, value in kept]
+        return [_array(value) for _, value in kept]
 
     try:
         jaxpr = jax.make_jaxpr(call)(*_abstract(arguments.leaves))
@@ -106,18 +106,26 @@ def _abstract(leaves: Sequence[Leaf]) -> list[Any]:
     scope = jax.export.SymbolicScope()
     found = []
     for leaf in leaves:
-        for part in leaf.shape:
-            if isinstance(part, str) and not isinstance(size_of_text(part), int) and not part.strip():
-                raise InputSpecError(f"an open dim of {leaf.name} has no name")
-        shape: tuple[Any, ...] = leaf.shape
+        shape: Sequence[Any] = leaf.shape
         if any(isinstance(s, str) for s in leaf.shape):
             shape = jax.export.symbolic_shape(", ".join(map(str, leaf.shape)) + ",", scope=scope)
-        found.append(jax.ShapeDtypeStruct(shape, leaf.dtype))
+        found.append(jax.ShapeDtypeStruct(tuple(shape), leaf.dtype))  # type: ignore[no-untyped-call]
     return found
 
 
 def _is_output(value: Any) -> bool:
-    return hasattr(value, "dtype") or isinstance(value, (bool, int, float))
+    return hasattr(value, "dtype") or isinstance(value, (bool, int, float)) or _is_size(value)
+
+
+def _is_size(value: Any) -> bool:
+    return type(value).__name__ == "_DimExpr"
+
+
+def _array(value: Any) -> Any:
+    """An output as an array; sizes become numbers."""
+    import jax.numpy as jnp
+
+    return jnp.asarray(value) if _is_size(value) else value
 
 
 def _tensors(tree: Any) -> list[Any]:
@@ -145,7 +153,7 @@ def constant_names(function: Any) -> dict[int, str]:
     found: dict[int, str] = {}
     for name, tree in _held(function):
         for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
-            if hasattr(leaf, "dtype") and getattr(leaf, "ndim", 0):
+            if hasattr(leaf, "dtype") and getattr(leaf, "shape", None):
                 parts = ([name] if name else []) + [key_text(k) for k in path]
                 found.setdefault(id(leaf), "_".join(p for p in parts if p and p != "value"))
     return found

@@ -14,6 +14,7 @@ from ..value import Value
 from ..xla import indexing, shapes
 from ..xla.apply import lenient
 from ..xla.pointwise import convert, scalar, select
+from ..xla.region import Typed
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -135,9 +136,9 @@ def zeros_like(g: GraphBuilder, operand: Value) -> Value:
 
 
 @symbolic("jaxpr", "dim_as_value")
-def dim_as_value(g: GraphBuilder, dim: Size, dtype: ir.DataType | None = None) -> Value:
+def dim_as_value(g: GraphBuilder, dim: Size, result: Typed) -> Value:
     """dim_as_value(*, dim): a size as a number"""
-    return g.size(dim)
+    return g.Cast(g.size(dim), to=result.dtype)
 
 
 @symbolic("jaxpr", "dynamic_slice")
@@ -217,12 +218,20 @@ def _just_sets(region: Any) -> bool:
 def _apply(
     g: GraphBuilder, operand: Value, indices: Value, updates: Value, numbers: indexing.Numbers, region: Any, mode: str
 ) -> Value:
-    """x.at[...].apply(f): f of all elements, picked where the updates go."""
-    new = region.elementwise(g, [operand, scalar(g, 0, updates)])[0]
+    """x.at[...].apply(f): f of all elements, picked where the updates go, as often as they go there."""
     ones = g.expand(g.constant(np.ones((), np.int32)), list(updates.sizes or ()))
     zeros = g.expand(g.constant(np.zeros((), np.int32)), list(operand.sizes or ()))
-    hit = indexing.scatter(g, zeros, indices, ones, numbers, "max", mode)
-    return select(g, g.Cast(hit, to=ir.DataType.BOOL), new, operand)
+    hits = indexing.scatter(g, zeros, indices, ones, numbers, "add", mode)
+    body = g.subgraph("apply")
+    step, going = body.input("step", ir.DataType.INT64, ()), body.input("continues", ir.DataType.BOOL, ())
+    before = body.input("before", operand.element, operand.sizes)
+    new = region.elementwise(body, [before, scalar(body, 0, updates)])[0]
+    again = body.Greater(hits, body.Cast(step, to=ir.DataType.INT32))
+    body.output(going)
+    body.output(select(body, again, new, before))
+    times = g.Cast(g.ReduceMax(hits, keepdims=0), to=ir.DataType.INT64)
+    result: Value = g.call("Loop", times, None, operand, body=body)
+    return result
 
 
 for _name, _kind in {

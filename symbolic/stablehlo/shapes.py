@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx_ir as ir
 
 from ..dims import Size
 from ..registry import symbolic
@@ -123,11 +124,21 @@ def slice(
 
 @symbolic("stablehlo", "real_dynamic_slice")
 def real_dynamic_slice(
-    g: GraphBuilder, operand: Value, start_indices: Value, limit_indices: Value, strides: Value
+    g: GraphBuilder, operand: Value, start_indices: Value, limit_indices: Value, strides: Value, result: Typed
 ) -> Value:
     """stablehlo.real_dynamic_slice(operand, start_indices, limit_indices, strides)"""
     steps = [s for s in known_sizes(strides) if isinstance(s, int)]
-    return shapes.slice_(g, operand, known_sizes(start_indices), known_sizes(limit_indices), steps)
+    starts, limits = (v.dims or (None,) * operand.rank for v in (start_indices, limit_indices))
+    if None not in starts and None not in limits:
+        return shapes.slice_(g, operand, known_sizes(start_indices), known_sizes(limit_indices), steps)
+    begin, end = (g.Cast(v, to=ir.DataType.INT64) for v in (start_indices, limit_indices))
+    cut = g.Slice(operand, begin, end, list(range(operand.rank)), steps)
+    sizes = list(result.sizes)
+    for i, (size, start, limit) in enumerate(zip(result.sizes, starts, limits, strict=True)):
+        if size is None and start is not None and limit is not None and steps[i] == 1:
+            sizes[i] = limit - start
+    cut.sizes = tuple(sizes)
+    return cut
 
 
 @symbolic("stablehlo", "pad")

@@ -6,7 +6,9 @@ belong), and the elements are copied only where an operation reads them that isn
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..adapt import run_symbolic
@@ -54,6 +56,8 @@ def apply(
 ) -> list[Value]:
     """Runs a symbolic function on values that may not be broadcast yet.
 
+    A function with the parameters `result` or `declared` is told the type of its (first) result, those of its operands.
+
     Args:
         g: Builder.
         row: The function.
@@ -65,6 +69,9 @@ def apply(
     Raises:
         TranslationError: The results contradict the source.
     """
+    wanted = _wanted(row.function)
+    told = {"result": results[0] if results else None, "declared": declared}
+    params = {**params, **{k: v for k, v in told.items() if k in wanted}}
     try:
         found = _run(g, row, operands, declared, params, len(results))
     except ValueError as error:
@@ -77,6 +84,12 @@ def apply(
             f"gives {len(values)} results, the source says {len(results)}", op=row.name, location=g.location
         )
     return [_checked(g, row.name, v, t) for v, t in zip(values, results, strict=True)]
+
+
+@lru_cache(maxsize=1024)
+def _wanted(function: Callable[..., Any]) -> frozenset[str]:
+    """Whether a function asks what the source says about its result or its operands."""
+    return frozenset(inspect.signature(function).parameters) & {"result", "declared"}
 
 
 def _run(

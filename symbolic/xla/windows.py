@@ -67,14 +67,14 @@ def reduce_window(
         g: Builder.
         x: Operand.
         kind: What the windows are reduced by.
-        init: Scalar that the padding is filled with and that every window starts from; None: it changes nothing.
+        init: Scalar that every window starts from (the padding has no part in it); None: what changes nothing.
         window: Sizes of the window.
         strides: Steps from window to window.
         padding: Elements before and after each axis.
         base_dilation: Steps between the elements of the operand.
         window_dilation: Steps between the elements of a window.
     """
-    fill = scalar(g, identity(kind, x.element), x) if init is None else init
+    fill = scalar(g, identity(kind, x.element), x)
     if any(d > 1 for d in base_dilation):
         x = dilate(g, x, fill, base_dilation)
     spec = {
@@ -92,7 +92,7 @@ def reduce_window(
     cut = windows(g, x, {i: s[:3] for i, s in spec.items()})
     inner = [axis + n + 1 for n, axis in enumerate(sorted(spec))]
     result = reduce(g, cut, kind, inner)
-    return result if neutral else combine(g, kind, result, fill)
+    return result if init is None or neutral else combine(g, kind, result, init)
 
 
 #: Axis -> window, stride, dilation, padding.
