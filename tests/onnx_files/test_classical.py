@@ -81,7 +81,7 @@ def test_preprocessing_passes_through() -> None:
     nodes = [
         node("Scaler", ["s"], offset=[0.5, 0.0, -1.0], scale=[2.0, 1.0, 0.5]),
         helper.make_node("ArrayFeatureExtractor", ["s", "columns"], ["f"], domain="ai.onnx.ml"),
-        helper.make_node("Normalizer", ["f"], ["n"], domain="ai.onnx.ml", norm="L2"),
+        helper.make_node("Normalizer", ["f"], ["n"], domain="ai.onnx.ml", norm="L1"),
         helper.make_node(
             "LinearClassifier", ["n"], ["label", "p"], domain="ai.onnx.ml", classlabels_ints=[3, 5],
             coefficients=[0.5, -1.0, -0.5, 1.0], intercepts=[0.25, -0.25], post_transform="LOGISTIC", multi_class=0,
