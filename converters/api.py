@@ -32,6 +32,7 @@ FRONTENDS = {
     "sklearn": (".from_sklearn", "SklearnFrontend"),
     "xgboost": (".from_xgboost", "XgboostFrontend"),
     "lightgbm": (".from_lightgbm", "LightgbmFrontend"),
+    "catboost": (".from_catboost", "CatboostFrontend"),
     "paddle": (".from_paddle", "PaddleFrontend"),
     "jax": (".from_jax", "JaxFrontend"),
     "keras": (".from_keras", "KerasFrontend"),
@@ -49,6 +50,7 @@ class Conversion:
         model: The ONNX model.
         source: What it was made from; it can be run again.
         parity: The comparison with the source; None if none was made: then nothing shows that the model is right.
+        not_compared: Why there is no comparison, where one was asked for.
         stages: Seconds that each stage took.
         trace_values: ONNX value name -> name of the same value in the source.
     """
@@ -58,6 +60,7 @@ class Conversion:
     parity: ParityReport | None = None
     stages: dict[str, float] = field(default_factory=dict)
     trace_values: dict[str, str] = field(default_factory=dict)
+    not_compared: str = ""
 
     def proto(self) -> onnx.ModelProto:
         """The model as protobuf (weights are copied into it)."""
@@ -84,7 +87,8 @@ class Conversion:
         return Trace(self.trace_values, self.source.trace, locations)
 
     def __str__(self) -> str:
-        verdict = "NOT COMPARED with its source" if self.parity is None else str(self.parity)
+        why = f": {self.not_compared}" if self.not_compared else ""
+        verdict = f"NOT COMPARED with its source{why}" if self.parity is None else str(self.parity)
         return f"{self.source.description} at opset {self.model.opset_imports['']}: {verdict}"
 
 
@@ -106,6 +110,7 @@ def to_onnx(
     plugins: Sequence[str] = (),
     on_stage: Stage | None = None,
     keep_locations: bool = False,
+    reference: Mapping[str, Any] | None = None,
     **extra: Any,
 ) -> Conversion:
     """Converts a model to ONNX, checks the result and compares it with its source.
@@ -128,6 +133,7 @@ def to_onnx(
         plugins: Modules with more symbolic functions.
         on_stage: Called with a stage's name and None when it starts, and with its seconds when it ends.
         keep_locations: Write source locations into the file.
+        reference: Recorded inputs and outputs of the source, arrays by name: compared with instead of running it.
         **extra: Options of single frontends.
 
     Raises:
@@ -166,7 +172,7 @@ def to_onnx(
             check_model(result.model, opset=opset)
     if compare is not False:
         with stages("compare"):
-            _compare(result, None if compare is True else tuple(compare), tolerance)
+            _compare(result, None if compare is True else tuple(compare), tolerance, reference)
     if output is not None:
         with stages("save"):
             result.save(output)
@@ -343,21 +349,47 @@ def _varied(samples: Arrays, specs: Sequence[TensorSpec], sizes: Mapping[str, in
     return varied
 
 
-def _compare(result: Conversion, providers: Sequence[str] | None, tolerance: Any) -> None:
+def _compare(
+    result: Conversion, providers: Sequence[str] | None, tolerance: Any, reference: Mapping[str, Any] | None
+) -> None:
     from ..validation.parity import compare_model
 
     source = result.source
-    result.parity = compare_model(
-        result.model,
-        source.run,
-        input_sets(source),
-        providers=providers,
-        tolerance=tolerance,
-        trace=result.trace() if result.trace_values else None,
-        labels=source.labels,
-    )
+    if reference is None:
+        run, sets = source.run, input_sets(source)
+    else:
+        run, sets = _recorded(source, reference)
+    try:
+        result.parity = compare_model(
+            result.model,
+            run,
+            sets,
+            providers=providers,
+            tolerance=tolerance,
+            trace=result.trace() if result.trace_values and reference is None else None,
+            labels=source.labels,
+        )
+    except MissingDependency as error:
+        if error.extra == "runtime":
+            raise
+        result.not_compared = str(error)  # the file was read without its framework, which alone could run it
+        return
     if not result.parity.passed:
         raise ParityError(result.parity)
+
+
+def _recorded(
+    source: Source, reference: Mapping[str, Any]
+) -> tuple[Callable[[Mapping[str, Any]], Arrays], list[Mapping[str, Any]]]:
+    """A stand-in for the source that knows the recorded inputs, and these as the only input set."""
+    needed = [*(spec.name for spec in source.specs), *source.output_names]
+    absent = [name for name in needed if name not in reference]
+    if absent:
+        raise InputSpecError(
+            f"the recorded reference lacks {', '.join(absent)}; it has {', '.join(reference) or 'nothing'}"
+        )
+    inputs = {spec.name: reference[spec.name] for spec in source.specs}
+    return lambda _: {name: reference[name] for name in source.output_names}, [inputs]
 
 
 def _marked(model: ir.Model) -> dict[str, str]:
