@@ -23,7 +23,7 @@ def branch(walk: Walk, op: Op, operands: Sequence[Any], env: Environment) -> Seq
     then, other = op.blocks
     if condition.array is not None:
         chosen = then if bool(condition.array) else other
-        return walk.run(chosen, dict(env))
+        return walk.run(chosen, dict(env), "if")
     if not op.results:
         return []
     bodies = [_body(walk, block, env) for block in (then, other)]
@@ -33,16 +33,16 @@ def branch(walk: Walk, op: Op, operands: Sequence[Any], env: Environment) -> Seq
 
 def _body(walk: Walk, block: Block, env: Environment) -> GraphBuilder:
     body = walk.g.subgraph()
-    for value in inside(walk, body, block, dict(env)):
+    for value in inside(walk, body, block, dict(env), "if"):
         body.output(_tensor(body, value))
     return body
 
 
-def inside(walk: Walk, body: GraphBuilder, block: Block, env: Environment) -> list[Any]:
+def inside(walk: Walk, body: GraphBuilder, block: Block, env: Environment, kind: str) -> list[Any]:
     """Translates a block into a child builder."""
     outer, walk.g = walk.g, body
     try:
-        return walk.run(block, env)
+        return walk.run(block, env, kind)
     finally:
         walk.g = outer
 
@@ -60,7 +60,7 @@ def loop(walk: Walk, op: Op, operands: Sequence[Any], env: Environment) -> Seque
         start = _tensor(g, start)
         value = body.input("", start.element, _kept_sizes(argument.type, start))
         inner[argument.name] = value
-    again, *results = inside(walk, body, block, inner)
+    again, *results = inside(walk, body, block, inner, "while")
     body.output(_truth(body, again))
     for start, value in zip(carried, results, strict=True):
         value = _tensor(body, value)

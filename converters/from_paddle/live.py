@@ -151,6 +151,7 @@ def _named(layer: Any, given: Any) -> list[tuple[str, Any]]:
 
 def _trace(layer: Any, arguments: Arguments) -> tuple[Program, list[tuple[str, Any]]]:
     import paddle
+    from paddle.jit.dy2static.utils import Dygraph2StaticException
     from paddle.static import InputSpec
 
     specs = [
@@ -177,7 +178,7 @@ def _trace(layer: Any, arguments: Arguments) -> tuple[Program, list[tuple[str, A
                     paddle._pir_ops.fetch(mapping.look_up(value), name or "output", i)
             paddle.core.serialize_pir_program(copy, str(path), True, True, True)
             program = read_pir(path)
-        except FAILURES as error:
+        except (*FAILURES, Dygraph2StaticException) as error:
             text = str(error).strip()
             raise CaptureError(f"Paddle's to_static can't trace {type(layer).__name__}: {text[-2000:]}") from error
     for op, live in zip(program.block.walk(), _walk(copy.global_block()), strict=False):

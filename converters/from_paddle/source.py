@@ -19,6 +19,11 @@ from .walk import Environment, Walk, prepare
 Run = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
+#: Ops whose models take images, and sizes for these.
+_IMAGE_OPS = ("conv2d", "depthwise_conv2d", "pool2d", "conv2d_transpose")
+_IMAGE_SIZES = (64, 96)
+
+
 class PaddleSource(Source):
     """A Paddle program; `run` is how Paddle itself computes it.
 
@@ -56,11 +61,15 @@ class PaddleSource(Source):
     def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
         """Sizes for the open dims; Paddle doesn't say which are equal, so the same axis of all inputs gets one size."""
         sizes = choose_sizes(self.specs, which, base)
+        images = any(op.kind in _IMAGE_OPS for op in self.program.block.walk())
         by_axis: dict[int, int] = {}
         for spec in self.specs:
             for axis, symbol in enumerate(spec.shape):
-                if isinstance(symbol, str):
-                    sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
+                if not isinstance(symbol, str):
+                    continue
+                if images and axis > 1 and len(spec.shape) == 4 and symbol not in (base or {}):
+                    sizes[symbol] = _IMAGE_SIZES[which]  # a few pixels would vanish in a network with strides
+                sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
         return sizes
 
     def translate(self, g: GraphBuilder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import onnx_ir as ir
@@ -85,6 +86,12 @@ def names_of(operand: Operand) -> Iterator[int | str]:
         yield operand
 
 
+def used_by(op: Op) -> Iterator[int | str]:
+    """Names of the values that an op uses, without those that only its bodies use."""
+    for operand in op.operands:
+        yield from names_of(operand)
+
+
 def live(block: Block) -> Block:
     """The block without ops that no output needs; ops that write in place stay if what they write is used."""
     used: set[int | str] = set()
@@ -97,12 +104,8 @@ def live(block: Block) -> Block:
         needed = op.name in ("pd_op.fetch", "builtin.shadow_output", "cf.yield", "pd_op.data")
         if needed or writes or any(r.name in used for r in op.results):
             kept.append(op)
-            for operand in op.operands:
-                used.update(names_of(operand))
-            for inner in op.blocks:
-                for deep in inner.walk():
-                    for operand in deep.operands:
-                        used.update(names_of(operand))
+            used.update(used_by(op))
+            used.update(n for inner in op.blocks for deep in inner.walk() for n in used_by(deep))
     return Block(block.arguments, kept[::-1])
 
 
@@ -112,6 +115,21 @@ def written(op: Op) -> int | None:
         return None
     index = _WRITES.get(op.kind, 0)
     return index if index is not None and index < len(op.operands) else None
+
+
+@dataclass(slots=True)
+class _Scope:
+    """A block that is being translated.
+
+    Attributes:
+        kind: What it is a body of.
+        own: Names defined in it so far.
+        later: Names that are used in it after the body that is being translated now.
+    """
+
+    kind: str
+    own: set[int | str]
+    later: set[int | str]
 
 
 class Walk:
@@ -124,47 +142,52 @@ class Walk:
 
     def __init__(self, g: GraphBuilder, program: Program):
         self.g, self.weights = g, program.parameters
-        self._used = {n for op in program.block.walk() for o in op.operands for n in names_of(o)}
+        self._used = {n for op in program.block.walk() for n in used_by(op)}
         self._initializers: dict[str, Value] = {}
+        self._scopes: list[_Scope] = []
 
-    def run(self, block: Block, env: Environment, inner: frozenset[Any] = frozenset()) -> list[Any]:
+    def run(self, block: Block, env: Environment, kind: str = "") -> list[Any]:
         """Translates a block; gives what it yields or fetches.
 
         Args:
             block: The block.
             env: Values by name; it is filled.
-            inner: Names that were defined inside the innermost loop or branch: only these can be written in place.
+            kind: ``if`` or ``while`` where it is a body of one.
         """
         results: list[Any] = []
-        own = set(inner) | {a.name for a in block.arguments}
-        for op in block.ops:
+        scope = _Scope(kind, {a.name for a in block.arguments}, set())
+        self._scopes.append(scope)
+        for i, op in enumerate(block.ops):
             with self.g.at(op.place):
                 if op.name in ("pd_op.fetch", "builtin.shadow_output", "cf.yield"):
                     results.extend(self.read(o, env) for o in op.operands)
                     continue
-                if op.name == "pd_op.data":
-                    continue
-                found = self._op(op, env)
-                for result, value in zip(op.results, found, strict=False):
-                    env[result.name] = self._expected(result, value, typed=op.kind not in _UNTYPED)
-                    own.add(result.name)
-                target = written(op)
-                if target is not None:
-                    self._write(op, target, env, own)
+                if op.blocks:
+                    scope.later = {n for later in Block([], block.ops[i + 1 :]).walk() for n in used_by(later)}
+                if op.name != "pd_op.data":
+                    self._translate(op, env)
+                scope.own.update(r.name for r in op.results)
+        self._scopes.pop()
         return results
 
-    def _write(self, op: Op, target: int, env: Environment, own: set[Any]) -> None:
-        """Later uses of what an in-place op wrote to see the new value."""
-        for name in names_of(op.operands[target]):
-            if name not in own and self.g.parent is not None:
-                raise UnsupportedOps(
-                    [
-                        MissingOp(
-                            DIALECT, op.kind, 1, (op.place,), "it writes to a tensor from outside its branch or loop"
-                        )
-                    ]
-                )
-            env[name] = env[op.results[0].name]
+    def _translate(self, op: Op, env: Environment) -> None:
+        for result, value in zip(op.results, self._op(op, env), strict=False):
+            env[result.name] = self._expected(result, value, typed=op.kind not in _UNTYPED)
+        target = written(op)
+        for name in names_of(op.operands[target]) if target is not None else ():
+            if not self._may_write(name):
+                reason = "it writes to a tensor that is used outside its branch or loop"
+                raise UnsupportedOps([MissingOp(DIALECT, op.kind, 1, (op.place,), reason)])
+            env[name] = env[op.results[0].name]  # what comes later in this block sees the new value
+
+    def _may_write(self, name: int | str) -> bool:
+        """Whether nobody outside this block sees what an op here writes to the value."""
+        for i in range(len(self._scopes) - 1, -1, -1):
+            if name in self._scopes[i].own:
+                return True
+            if self._scopes[i].kind == "while" or (i and name in self._scopes[i - 1].later):
+                return False
+        return True
 
     def read(self, operand: Operand, env: Environment) -> Any:
         """An operand as a value, a list of values, or None."""

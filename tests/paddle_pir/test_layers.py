@@ -42,6 +42,9 @@ def test_refusals_name_what_is_wrong():
     expected = {
         "two missing ops": ("UnsupportedOps", ["svd x1", "qr x1", "paddle_models.py:"]),
         "complex numbers": ("UnsupportedOps", ["fft"]),
+        "tensor array": ("UnsupportedOps", ["create_array", "paddle_models.py:"]),
+        "random": ("UnsupportedOps", ["uniform"]),
+        "state": ("ParityError", ["output"]),
         "no inputs": ("InputSpecError", ["InputSpec"]),
         "wrong name": ("InputSpecError", ["no argument y", "input"]),
         "wrong width": ("CaptureError", ["to_static", "5"]),

@@ -643,6 +643,31 @@ case(
 )
 case("attention", lambda x: F.scaled_dot_product_attention(x, x, x), "x:float32[batch,6,2,4]")
 
+# --- detection --------------------------------------------------------------------------------------------------------
+V = paddle.vision.ops
+
+
+def _boxes(x):
+    corner = paddle.abs(x[:, :2])
+    return paddle.concat([corner, corner + 1 + paddle.abs(x[:, 2:])], 1)
+
+
+for _aligned in (True, False):
+    case(
+        f"roi_align {_aligned}",
+        on(_aligned, lambda a, x, y: V.roi_align(x, _boxes(y) * 2, paddle.to_tensor([2, 3], "int32"), 3, 0.5, 2, a)),
+        "x:float32[2,4,10,11]", "y:float32[5,4]", opsets=(16, 21),
+    )  # fmt: skip
+case("yolo_box", lambda x: V.yolo_box(x, paddle.to_tensor([[64, 96], [80, 64]], "int32"), [10, 13, 16, 30], 3, 0.3, 8),
+     "x:float32[2,16,4,5]")  # fmt: skip
+case("yolo_box iou", lambda x: V.yolo_box(x, paddle.to_tensor([[64, 96]], "int32"), [10, 13, 16, 30], 3, 0.3, 8, False,
+     scale_x_y=1.2, iou_aware=True), "x:float32[1,18,4,5]")  # fmt: skip
+case("nms", lambda x: V.nms(_boxes(x), 0.3), "x:float32[6,4]")
+case("box_coder", lambda x, y: V.box_coder(_boxes(x), [0.1, 0.1, 0.2, 0.2], y, "decode_center_size"),
+     "x:float32[5,4]", "y:float32[batch,5,4]")  # fmt: skip
+case("prior_box", lambda x: V.prior_box(x, paddle.zeros([1, 3, 40, 50]), [4.0, 8.0], [6.0, 12.0], [2.0], clip=True,
+     flip=True)[0], "x:float32[1,4,5,6]")  # fmt: skip
+
 # --- control flow -----------------------------------------------------------------------------------------------------
 
 
@@ -702,6 +727,29 @@ class SizeLoop(nn.Layer):
         return total
 
 
+class Writes(nn.Layer):
+    """Elements set in a branch and in a loop."""
+
+    def forward(self, x):
+        y = x * 1.0
+        if x.sum() > 0:
+            y[:, 0] = 3.0
+        place = paddle.zeros([], "int64")
+        while place < 2:
+            y[:, place] = 0.5
+            place = place + 1
+        return y
+
+
+class Early(nn.Layer):
+    """Returns from inside a branch."""
+
+    def forward(self, x):
+        if x.sum() > 1:
+            return x + 1
+        return x - 1
+
+
 def _cond(x):
     return paddle.static.nn.cond(x.sum() > 0, lambda: x * 2, lambda: x - 1)
 
@@ -709,5 +757,7 @@ def _cond(x):
 layer("if", Branches, "x:float32[batch,4]")
 layer("while", Loop, "x:float32[batch,4]")
 layer("while on data", DataLoop, "x:float32[batch,4]")
+layer("writes in bodies", Writes, "x:float32[batch,4]")
+layer("early return", Early, "x:float32[batch,4]")
 layer("for over a size", SizeLoop, "x:float32[batch,4]")
 case("cond", _cond, FLOAT)

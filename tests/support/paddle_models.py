@@ -88,11 +88,42 @@ def _fft(x):
     return paddle.fft.fft(x).abs()
 
 
+def _noise(x):
+    return x + paddle.rand([4])
+
+
+class Collect(nn.Layer):
+    """Appends to a list in a loop on tensors."""
+
+    def forward(self, x):
+        found = []
+        count = paddle.zeros([], "int64")
+        while count < 3:
+            found.append(x * count.astype("float32"))
+            count = count + 1
+        return paddle.stack(found)
+
+
+class Counter(nn.Layer):
+    """Changes its own buffer: to_static loses that, the comparison with the layer shows it."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", paddle.zeros([4]))
+
+    def forward(self, x):
+        self.total.add_(x.sum(0))
+        return x + self.total
+
+
 def refuse():
     """What must not be converted, and the error that says so."""
     attempts = {
         "two missing ops": (Refused(_svd), ["x:float32[4,4]"], {}),
         "complex numbers": (Refused(_fft), ["x:float32[batch,4]"], {}),
+        "tensor array": (Collect(), ["x:float32[batch,4]"], {}),
+        "random": (Refused(_noise), ["x:float32[batch,4]"], {}),
+        "state": (Counter(), ["x:float32[batch,4]"], {}),
         "no inputs": (nn.Linear(4, 4), None, {}),
         "wrong name": (nn.Linear(4, 4), {"y": "float32[batch,4]"}, {}),
         "wrong width": (nn.Linear(4, 4), ["x:float32[batch,5]"], {}),
