@@ -25,8 +25,9 @@ demo: $(READY) ## converts a PyTorch and a scikit-learn model and prints the par
 	$(BIN)/convert --from sklearn fixtures/digits_pipeline.skops -o out/digits_pipeline.onnx
 	$(BIN)/anyonnx inspect out/digits_cnn.onnx
 
-test: lint types ## what CI runs: lint, types, tests
+test: lint types ## what CI runs: lint, types, tests, the parity job
 	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/anyonnx parity fixtures/parity.toml
 
 lint: $(READY) ## ruff
 	$(BIN)/ruff check .

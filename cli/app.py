@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import check, compare, convert, inspect_model, ops, opset, providers
+from . import check, compare, convert, inspect_model, ops, opset, parity, providers
 from .outcome import EXIT_CODES, run
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ for _name, _function, _summary in (
     ("convert", convert.convert, "Convert a model to ONNX, check and compare it."),
     ("check", check.check, "Validate an ONNX file."),
     ("compare", compare.compare, "Compare an ONNX file with its source."),
+    ("parity", parity.parity, "Convert and compare a list of models, for CI."),
     ("inspect", inspect_model.inspect_model, "Show what is in an ONNX file."),
     ("ops", ops.ops, "List the operators that can be converted."),
     ("providers", providers.providers, "List the runtimes to compare in."),

@@ -19,6 +19,7 @@ from .options import (
     Plugin,
     Provider,
     Quiet,
+    Reference,
     Report,
     Tolerance,
     Trust,
@@ -42,6 +43,7 @@ def convert(
     trust: Trust = False,
     plugins: Plugin = None,
     report: Report = None,
+    reference: Reference = None,
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:
@@ -53,6 +55,7 @@ def convert(
         find_model,
         framework_name,
         read_inputs,
+        read_reference,
         ready_providers,
         report_path,
         result_path,
@@ -80,6 +83,7 @@ def convert(
         tolerance=tolerance,
         trust=trust,
         plugins=tuple(plugins or ()),
+        reference=None if reference is None else read_reference(reference),
     )
 
 
@@ -107,5 +111,11 @@ def deliver(model: Any, result: Path, *, report: Path | None, quiet: bool, **opt
             f"wrote {result}: opset {options['opset']}, {nodes} nodes, {size_text(result.stat().st_size)}, "
             f"{time.perf_counter() - started:.1f} s"
         )
+    if conversion.parity is not None and not conversion.parity.passed:
+        warn(
+            f"{result} is right with the runtime's optimisations off, but differs with them on: "
+            "that is the runtime's own doing"
+        )
     if conversion.parity is None:
-        warn(f"{result} was NOT COMPARED with its source: nothing shows that it computes the same")
+        why = conversion.not_compared or "nothing shows that it computes the same"
+        warn(f"{result} was NOT COMPARED with its source: {why}")

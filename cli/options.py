@@ -47,5 +47,13 @@ Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Write the parity report: .json or JUnit .xml."),
 ]
+Reference = Annotated[
+    Path | None,
+    typer.Option(
+        "--reference",
+        metavar="FILE.npz",
+        help="Inputs and outputs recorded from the source, by name: compare with these where its framework is missing.",
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]

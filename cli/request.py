@@ -113,6 +113,14 @@ def read_inputs(specs: Sequence[str] | None, arrays: Path | None) -> tuple[Any, 
     return values, dynamic or None
 
 
+def read_reference(path: Path) -> dict[str, Any]:
+    """Recorded inputs and outputs of a source, by name."""
+    arrays = _load_arrays(path)
+    if isinstance(arrays, tuple):
+        raise InputSpecError(f"the arrays in {path} have no names: a reference names every input and output")
+    return dict(arrays)
+
+
 def _load_arrays(path: Path) -> Any:
     import numpy as np
 
