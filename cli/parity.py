@@ -60,7 +60,10 @@ def _matrix(report: SuiteReport) -> None:
     from rich.table import Table
 
     opsets = sorted({o.case.opset for o in report.outcomes})
-    table = Table("model", "framework", *[f"opset {n}" for n in opsets], box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("model", overflow="fold", no_wrap=True)
+    for title in ("framework", *[f"opset {n}" for n in opsets]):
+        table.add_column(title)
     rows: dict[tuple[str, str], dict[int, Outcome]] = {}
     for outcome in report.outcomes:
         rows.setdefault((outcome.case.name, outcome.case.framework), {})[outcome.case.opset] = outcome

@@ -57,8 +57,6 @@ def test_a_wrong_model_fails_and_a_dying_process_costs_one_case(tmp_path):
         '[[model]]\npath = "good.onnx"\nopsets = [11, 21]\n'
         '[[model]]\npath = "bad.onnx"\nopsets = [12, 13, 15, 17]\n'
     )
-    import os
-
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     command = [
         sys.executable,
