@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def load_file(path: Path, options: Options) -> Source:
         return ModuleSource(parse(data if data.startswith(b"ML\xefR") else data.decode()), path.name, options)
     try:
         exported = jax.export.deserialize(bytearray(data))
-    except (ValueError, TypeError, IndexError, KeyError) as error:
+    except (ValueError, TypeError, IndexError, KeyError, struct.error) as error:
         raise CaptureError(f"JAX {jax.__version__} can't read {path}: {error}") from error
     return ExportedSource(exported, path.name, options)
 

@@ -10,7 +10,8 @@ import onnx_ir as ir
 
 from ..dims import Size
 from ..value import Value
-from .pointwise import scalar
+from .pointwise import scalar, select
+from .reductions import reduce
 from .region import Region, Typed, expanded
 from .shapes import reverse
 
@@ -89,16 +90,29 @@ def while_loop(
         return []
     types = condition.inputs[len(condition_constants) :]
     starts = [expanded(g, v, t.sizes) for v, t in zip(carry, types, strict=True)]
-    first = condition.whole(g, *condition_constants, *starts)[0]
+    rank = len(condition.outputs[0].sizes)
+    first = _any(g, condition.whole(g, *condition_constants, *starts)[0], rank)
     inner = g.subgraph("while")
     inner.input("step", _T.INT64, ())
     inner.input("continues", _T.BOOL, ())
     carried = [inner.input(f"carry{i}", t.dtype, t.sizes) for i, t in enumerate(types)]
     new = body.whole(inner, *body_constants, *carried)
-    inner.output(condition.whole(inner, *condition_constants, *new)[0])
+    if rank:  # many loops at once: those that have ended keep what they carry
+        runs = condition.whole(inner, *condition_constants, *carried)[0]
+        new = [_where_running(inner, runs, a, b) for a, b in zip(new, carried, strict=True)]
+    inner.output(_any(inner, condition.whole(inner, *condition_constants, *new)[0], rank))
     for value in new:
         inner.output(value)
     return _results(g.call("Loop", None, first, *starts, body=inner, outputs=len(starts)))
+
+
+def _any(g: GraphBuilder, truth: Value, rank: int) -> Value:
+    return reduce(g, truth, "or", list(range(rank))) if rank else truth
+
+
+def _where_running(g: GraphBuilder, runs: Value, new: Value, old: Value) -> Value:
+    missing = list(range(runs.rank, new.rank))
+    return select(g, g.Unsqueeze(runs, missing) if missing else runs, new, old)
 
 
 def scan(
@@ -162,7 +176,7 @@ def _repeated(
     inner.output(going)
     for value in new:
         inner.output(value)
-    found = _results(g.call("Loop", g.size(length), None, *states, body=inner, outputs=len(new)))
+    found = _results(g.call("Loop", g.size(length), g.constant(True), *states, body=inner, outputs=len(new)))
     for i in range(len(states), len(found)):
         found[i].sizes = (length, *body.outputs[i].sizes)
         found[i] = reverse(g, found[i], [0]) if backwards else found[i]

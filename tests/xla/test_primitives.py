@@ -9,6 +9,7 @@ from anyonnx.converters.api import to_onnx
 from anyonnx.symbolic.errors import OpsetError
 from anyonnx.symbolic.spec import parse_spec
 
+
 @pytest.mark.parametrize("name", jax_cases.CASES)
 def test_case(name):
     function, inputs = jax_cases.CASES[name]
