@@ -37,7 +37,7 @@ def capture(module: Any, arguments: Arguments) -> Any:
             except FAILURES as error:
                 if shapes is not None and not relaxed and _about_ranges(error):
                     relaxed = True
-                elif not ("not a known type" in str(error) and _register_dataclasses(module, arguments)):
+                elif not ("not a known type" in str(error) and _register_outputs(module, arguments)):
                     raise CaptureError(explain(module, error)) from error
     finally:
         for child, mode in modes:
@@ -61,17 +61,27 @@ def _traceable() -> Iterator[None]:
         yield
 
 
-def _register_dataclasses(module: Any, arguments: Arguments) -> bool:
-    """Tells torch what the dataclasses are made of that the module returns; whether there were new ones."""
+def _register_outputs(module: Any, arguments: Arguments) -> bool:
+    """Tells torch what the dataclasses and key-value caches are made of that the module returns.
+
+    Returns:
+        Whether there were any.
+    """
     import torch
     from torch.utils import _pytree as pytree
 
     with torch.no_grad(), plain_attention():
         leaves = pytree.tree_leaves(module(*arguments.args, **arguments.kwargs))
-    kinds = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)}
-    for kind in kinds:
+    kinds = {type(leaf) for leaf in leaves if not isinstance(leaf, torch.Tensor)}
+    records = [kind for kind in kinds if dataclasses.is_dataclass(kind)]
+    for kind in records:
         torch.export.register_dataclass(kind)
-    return bool(kinds)
+    caches = any(f"{kind.__module__}.{kind.__name__}" == "transformers.cache_utils.DynamicCache" for kind in kinds)
+    if caches:
+        from transformers.integrations.executorch import register_dynamic_cache_export_support
+
+        register_dynamic_cache_export_support()  # type: ignore[no-untyped-call]
+    return bool(records) or caches
 
 
 def _about_ranges(error: BaseException) -> bool:

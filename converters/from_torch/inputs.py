@@ -158,9 +158,10 @@ class _Examples:
         self._spatial = itertools.chain((s for s in _SPATIAL if s not in fixed), itertools.count(256, 32))
         self.sizes: dict[str, int] = {}
         self._keep: list[Any] = []
+        self._seen: set[int] = set()
 
     def fill(self, value: Any) -> Any:
-        """The argument with tensors in it."""
+        """The argument with tensors in it, each one an object of its own: torch.export takes equal ones for one."""
         import torch
         from torch.utils import _pytree as pytree
 
@@ -169,7 +170,14 @@ class _Examples:
                 item = parse_spec(item)  # inside a list or dict; other strings are plain arguments
             if isinstance(item, TensorSpec):
                 return self._example(item)
-            return torch.from_numpy(np.array(item)) if isinstance(item, (np.ndarray, np.generic)) else item
+            if isinstance(item, (np.ndarray, np.generic)):
+                return _from_numpy(np.asarray(item))
+            if isinstance(item, torch.Tensor):
+                if id(item) in self._seen:
+                    item = item.detach().clone()
+                self._seen.add(id(item))
+                self._keep.append(item)
+            return item
 
         return pytree.tree_map(leaf, value)
 
@@ -192,7 +200,7 @@ def _from_numpy(array: Any) -> Any:
 
     if array.dtype.name == "bfloat16":
         return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
-    return torch.from_numpy(np.ascontiguousarray(array))
+    return torch.from_numpy(np.array(array, order="C"))
 
 
 def _open_axes(

@@ -46,6 +46,10 @@ def _overloads() -> dict[Any, Callable[..., Any]]:
         aten.max_pool1d.default: _max_pool1d,
         aten.kron.default: _kron,
         aten.take_along_dim.default: _take_along_dim,
+        # these have no shape function at all in torch
+        aten.fake_quantize_per_tensor_affine.default: _same,
+        aten.fake_quantize_per_tensor_affine.tensor_qparams: _same,
+        aten.fake_quantize_per_channel_affine.default: _same,
     }
 
 
@@ -65,6 +69,10 @@ def _rnn(
 ) -> tuple[Any, Any]:  # fmt: skip
     width = hx.shape[2] * (2 if bidirectional else 1)
     return input.new_empty((input.shape[0], input.shape[1], width)), hx.new_empty(hx.shape)
+
+
+def _same(self: Any, *settings: Any) -> Any:
+    return self.new_empty(self.shape)
 
 
 def _max_pool1d(

@@ -57,6 +57,8 @@ class TorchSource(Source):
         self._dims = Dims(_symbol_names(self._placeholders, self.input_names, wanted))
         self.specs = [self._spec(n, p) for n, p in zip(self.input_names, self._placeholders, strict=True)]
         self._outputs = _outputs(program)
+        if not self._outputs:
+            raise CaptureError("the model returns no tensor")
         taken = set(self.input_names)
         own = [f"{name}_out" if name in taken else name for name, _ in self._outputs]
         self.output_names = renamed(own, options.output_names, "output")
@@ -260,9 +262,11 @@ def _outputs(program: Any) -> list[tuple[str, int]]:
 
     specs = [s for s in program.graph_signature.output_specs if s.kind.name == "USER_OUTPUT"]
     structure = program.call_spec.out_spec
-    indices = pytree.tree_unflatten(list(range(len(specs))), structure)
+    # rebuilt from the captured (fake) values: a cache object, say, looks at what it is made of
+    made = {n.name: n.meta.get("val") for n in program.graph.nodes}
+    leaves = [made.get(getattr(s.arg, "name", None), getattr(s.arg, "value", None)) for s in specs]
     named: list[tuple[str, int]] = []
-    for path, index in pytree.tree_flatten_with_path(indices)[0]:
+    for index, (path, _) in enumerate(pytree.tree_flatten_with_path(pytree.tree_unflatten(leaves, structure))[0]):
         keys = [key_text(k) for k in path]
         plain = not keys or keys[0].isdigit()
         name = "_".join((["output"] if plain else []) + keys)

@@ -134,7 +134,29 @@ def pow(g: GraphBuilder, self: Scalar, exponent: Scalar) -> Value:
     if dtype == DataType.BOOL:
         raise unsupported("powers of truth values", g)
     power = value_of(g, exponent, dtype)
-    return compute(g, "Pow", base, power)
+    return g.Pow(base, power) if is_float(dtype) else _integer_power(g, base, power)
+
+
+def _integer_power(g: GraphBuilder, base: Value, power: Value) -> Value:
+    """By repeated squaring: exact, and wrapping around like torch's; runtimes go by way of floats."""
+    dtype = base.element
+    base, power = _wide(g, base), _wide(g, power)
+    known = power.array
+    bits = 6 if known is None else max(int(known.max(initial=0)).bit_length(), 1)
+    one = value_of(g, 1, base.element)
+    result, square, rest = one, base, power
+    for bit in range(bits):
+        odd = g.Equal(g.Mod(rest, value_of(g, 2, rest.element)), one)
+        result = g.Mul(result, g.Where(odd, square, one))
+        if bit + 1 < bits:
+            square, rest = g.Mul(square, square), g.Div(rest, value_of(g, 2, rest.element))
+    if known is not None and known.min(initial=0) >= 0:
+        return cast(g, result, dtype)
+    # 1 and -1 have whole powers below zero too; the others vanish
+    zero = value_of(g, 0, base.element)
+    sign = g.Where(g.Equal(g.Mod(power, value_of(g, 2, power.element)), one), base, one)
+    below = g.Where(g.Equal(g.Abs(base), one), sign, zero)
+    return cast(g, g.Where(g.Less(power, zero), below, result), dtype)
 
 
 @symbolic("aten", "float_power")

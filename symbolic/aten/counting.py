@@ -139,7 +139,8 @@ def embedding_bag(
         if mode == 1:
             bags = g.Div(bags, g.Max(g.ReduceSum(share, [1]), 1.0))
     # the other results only serve the gradient; nothing that is exported for inference reads them
-    return bags, *(_Unread(g, n) for n in ("offset2bag", "bag_size", "max_indices"))  # type: ignore[return-value]
+    unread: list[Any] = [_Unread(g, name) for name in ("offset2bag", "bag_size", "max_indices")]
+    return bags, *unread
 
 
 class _Unread:

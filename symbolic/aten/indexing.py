@@ -84,6 +84,8 @@ def take_along_dim(g: GraphBuilder, self: Value, indices: Value, dim: int | None
 @symbolic("aten", "gather")
 def gather(g: GraphBuilder, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
     """aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor"""
+    if 0 in (index.sizes or ()):  # torch takes an empty index of any rank
+        return g.expand(g.constant(np.zeros((), self.element.numpy())), sizes(g, index))
     if self.rank == 0 or index.rank == 0:
         flat = g.GatherElements(g.reshape(self, [-1]), g.reshape(index, [-1]), axis=0)
         return g.reshape(flat, sizes(g, index))

@@ -138,6 +138,27 @@ def linalg_det(g: GraphBuilder, A: Value) -> Value:
     return g.Det(A)
 
 
+@symbolic("aten", "_grouped_mm", "transformers::grouped_mm_fallback")
+def grouped_mm(
+    g: GraphBuilder, input: Value, weight: Value, offs: Value | None = None, bias: Value | None = None,
+    out_dtype: DataType | None = None,
+) -> Value:  # fmt: skip
+    """aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ...) -> Tensor"""
+    groups = weight.dim(0)
+    if offs is None or bias is not None or input.rank != 2 or weight.rank != 3 or not isinstance(groups, int):
+        raise unsupported("a grouped product other than sorted rows by a stack of matrices", g)
+    ends = cast(g, offs, DataType.INT64)
+    start = g.constant([0])
+    parts = []
+    for i in range(groups):  # rows of one group, times its matrix
+        end = g.Slice(ends, [i], [i + 1], [0])
+        matrix = g.Gather(weight, g.constant(i), axis=0)
+        parts.append(g.MatMul(g.Slice(input, start, end, [0]), matrix))
+        start = end
+    result = g.Concat(*parts, axis=0) if groups > 1 else parts[0]
+    return result if out_dtype is None else cast(g, result, out_dtype)
+
+
 @symbolic("aten", "trace")
 def trace(g: GraphBuilder, self: Value) -> Value:
     """aten::trace(Tensor self) -> Tensor"""

@@ -54,7 +54,7 @@ def _padded(
     if all(isinstance(p, int) and p == 0 for p in (*begins, *ends)):
         return x
     dtype = x.element
-    if mode != "constant" and 0 in (x.sizes or ()):
+    if mode != "constant" and any(x.dim(i) == 0 and (begins[i] or ends[i]) for i in range(x.rank)):
         raise unsupported(f"{mode} padding of an empty tensor", g)
     if dtype in NARROW or dtype == DataType.BOOL:
         x = cast(g, x, DataType.INT32)

@@ -89,7 +89,16 @@ def mean_all(g: GraphBuilder, self: Value, dtype: DataType | None = None) -> Val
 @symbolic("aten", "mean.dim")
 def mean(g: GraphBuilder, self: Value, dim: Axes, keepdim: bool = False, dtype: DataType | None = None) -> Value:
     """aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
-    return reduce(g, "ReduceMean", cast(g, self, dtype or self.element), dim, keepdim)
+    return average(g, cast(g, self, dtype or self.element), dim, keepdim)
+
+
+def average(g: GraphBuilder, x: Value, dim: Axes, keepdim: bool) -> Value:
+    """ReduceMean; NaN over no elements, where runtimes give zero."""
+    axes = axes_of(dim, x.rank)
+    if 0 not in [x.dim(a) for a in axes]:
+        return reduce(g, "ReduceMean", x, dim, keepdim)
+    kept = [1 if i in axes else s for i, s in enumerate(sizes(g, x)) if keepdim or i not in axes]
+    return g.expand(value_of(g, math.nan, x.element), kept)
 
 
 @symbolic("aten", "nanmean")
@@ -264,7 +273,7 @@ def variance(g: GraphBuilder, x: Value, dim: Axes, correction: float | None, kee
     """Variance and mean."""
     axes = axes_of(dim, x.rank)
     correction = 1.0 if correction is None else float(correction)
-    centre = g.ReduceMean(x, axes) if axes else x
+    centre = average(g, x, axes, True) if axes else x
     deviation = g.Sub(x, centre)
     squares = g.Mul(deviation, deviation)
     summed = g.ReduceSum(squares, axes) if axes else squares

@@ -75,7 +75,7 @@ def uniform(g: GraphBuilder, self: Value, from_: float = 0.0, to: float = 1.0) -
     return g.Add(g.Mul(_uniform(g, sizes_of(self), self.element), to - from_), from_)
 
 
-@symbolic("aten", "normal_functional")
+@symbolic("aten", "normal_functional", "normal.default")
 def normal_functional(g: GraphBuilder, self: Value, mean: float = 0.0, std: float = 1.0) -> Value:
     """aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor"""
     return g.Add(g.Mul(_normal(g, sizes_of(self), self.element), std), mean)

@@ -212,7 +212,8 @@ def logit(g: GraphBuilder, self: Value, eps: float | None = None) -> Value:
     """aten::logit(Tensor self, float? eps=None) -> Tensor"""
     x = as_float(g, self)
     if eps is not None:
-        x = g.Clip(x, value_of(g, eps, x.element), value_of(g, 1.0 - eps, x.element))
+        low, high = value_of(g, eps, x.element), value_of(g, 1.0 - eps, x.element)
+        x = g.Where(g.Less(x, low), low, g.Where(g.Greater(x, high), high, x))  # low wins where they cross
     return g.Log(g.Div(x, g.Sub(1.0, x)))
 
 

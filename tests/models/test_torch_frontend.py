@@ -104,6 +104,19 @@ def test_example_batch_of_one_stays_open():
     assert result.source.samples["input"].shape == (1, 3)
 
 
+def test_one_tensor_passed_twice():
+    x = torch.randn(2, 3)
+    assert converted(lambda a, b: a * 2 + b[0], x, x).parity.passed
+
+
+def test_caches_of_transformers_are_outputs():
+    from transformers import GPT2Config, GPT2Model
+
+    module = GPT2Model(GPT2Config(vocab_size=20, n_positions=8, n_embd=8, n_layer=1, n_head=2))
+    names = [v.name for v in to_onnx(module, {"input_ids": torch.ones(1, 3, dtype=torch.int64)}).model.graph.outputs]
+    assert names[0] == "last_hidden_state" and len(names) == 3
+
+
 @pytest.mark.parametrize(
     ("inputs", "options", "text"),
     [

@@ -449,3 +449,28 @@ row("cross_entropy_weight", lambda x, t, w: F.cross_entropy(x, t, w, ignore_inde
     "f[n,5] l[n]<5 f[5]+")  # fmt: skip
 row("nll_loss", lambda x, t: F.nll_loss(x.log_softmax(1), t, reduction="none"), "f[n,5] l[n]<5")
 row("kl_div", lambda x, y: F.kl_div(x.log_softmax(1), y.softmax(1), reduction="sum"), "f[n,5] f[n,5]")
+
+# --- special functions, counting, quantisation -----------------------------------------------------------------------
+for _name in ("lgamma", "digamma", "erfcx", "log_ndtr", "ndtr", "i0", "i0e", "i1", "i1e"):
+    row(f"special_{_name}", getattr(torch.special, {"lgamma": "gammaln"}.get(_name, _name)), "f[n,6]+", "f[n,6]")
+row("polygamma", lambda x: torch.polygamma(2, x), "f[n]+")
+row("erfinv", lambda x: torch.erfinv(torch.tanh(x) * 0.9), "f[n]")
+row("mvlgamma", lambda x: torch.mvlgamma(x + 2, 3), "f[n]+")
+row("pow_int_chain", lambda x: x**7, "l[n]", "i[n]")
+row("histc", lambda x: torch.histc(x, 5, -2, 2), "f[n,6]")
+row("bincount", lambda x: torch.bincount(x, minlength=8), "l[n]<5")
+row("unique", lambda x: torch.unique(x, return_inverse=True, return_counts=True), "l[9]<4", "f[n]")
+row("embedding_bag", lambda w, i: F.embedding_bag(i, w, torch.tensor([0, 2, 3]), mode="mean"), "f[7,4] l[5]<7")
+row("embedding_bag_max", lambda w, i: F.embedding_bag(i, w, mode="max"), "f[7,4] l[n,3]<7")
+row("cartesian_prod", torch.cartesian_prod, "f[n] f[m]")
+row("hsplit", lambda x: torch.hsplit(x, 2), "f[n,6]")
+row("tensor_split_indices", lambda x: x.tensor_split((1, 4), 1), "f[n,6]")
+row("fake_quantize", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 255), "f[n,6]",
+    node="QuantizeLinear")  # fmt: skip
+row("fake_quantize_4_bits", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.5, 0, -8, 7), "f[n,6]")
+row("fake_quantize_channels",
+    lambda x, s: torch.fake_quantize_per_channel_affine(x, s, torch.zeros(3, dtype=torch.int32), 1, -128, 127),
+    "f[n,3,4] f[3]+", since=13)  # fmt: skip
+row("mean_of_nothing", lambda x: x[:, :0].mean(1), "f[n,3]")
+row("logit_crossed", lambda x: torch.logit(torch.sigmoid(x), eps=0.6), "f[n]")
+row("group_norm_large_mean", lambda x: F.group_norm(x + 100, 2), "f[n,4,h,w]", tolerance={"sc": 1e-4})

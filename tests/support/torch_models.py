@@ -134,7 +134,8 @@ def bert() -> Case:
 def gpt2() -> Case:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    config = GPT2Config(vocab_size=60, n_positions=40, n_embd=32, n_layer=2, n_head=4, use_cache=False)
+    ends = {"bos_token_id": 0, "eos_token_id": 0}
+    config = GPT2Config(vocab_size=60, n_positions=40, n_embd=32, n_layer=2, n_head=4, **ends)  # gives its cache too
     return _tokens(GPT2LMHeadModel(config))
 
 
@@ -146,6 +147,26 @@ def llama() -> Case:
         num_key_value_heads=2, max_position_embeddings=40, use_cache=False,
     )  # fmt: skip
     return _tokens(LlamaForCausalLM(config))
+
+
+def mixtral() -> Case:
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    config = MixtralConfig(
+        vocab_size=60, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+        num_key_value_heads=2, num_local_experts=4, max_position_embeddings=40, use_cache=False,
+    )  # fmt: skip
+    return _tokens(MixtralForCausalLM(config), mask=False)
+
+
+def t5() -> Case:
+    from transformers import T5Config, T5Model
+
+    config = T5Config(vocab_size=60, d_model=32, d_kv=8, d_ff=48, num_layers=1, num_heads=4, use_cache=False)
+    case = _tokens(T5Model(config))
+    case.inputs["decoder_input_ids"] = torch.randint(0, 50, (2, 4))
+    case.dynamic["decoder_input_ids"] = {0: "batch", 1: "target"}
+    return case
 
 
 class UNet(nn.Module):
@@ -189,10 +210,13 @@ CASES: dict[str, Any] = {
     "bert": bert,
     "gpt2": gpt2,
     "llama": llama,
+    "mixtral": mixtral,
+    "t5": t5,
     "unet": unet,
 }
 #: Models of real size; the others take a second or two.
-LARGE = ("resnet18", "vgg11", "densenet121", "efficientnet_b0", "convnext_tiny", "mobilenet_v3_small", "swin")
+LARGE = ("resnet18", "vgg11", "densenet121", "efficientnet_b0", "convnext_tiny", "mobilenet_v3_small", "swin", "t5",
+         "mixtral")  # fmt: skip
 
 
 def build(name: str) -> Case:
