@@ -66,7 +66,7 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Datasets:
     """Weights of an archive that was compressed after the fact: unpacked into a file that goes with the process."""
     holder = tempfile.TemporaryDirectory(prefix="anyonnx-")
     data = Datasets(Path(archive.extract(member, holder.name)))
-    data.holder = holder  # type: ignore[attr-defined]
+    data.folder = holder
     return data
 
 

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import struct
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -76,6 +77,8 @@ class Datasets:
         except ImportError as error:
             raise MissingDependency("h5py", "keras", "reading Keras weights") from error
         self.path, self.start = path, start
+        #: Folder that lives as long as the datasets do, where the file was unpacked for them.
+        self.folder: tempfile.TemporaryDirectory[str] | None = None
         length = path.stat().st_size - start if size is None else size
         self._window = Window(path, start, length)
         try:
@@ -105,10 +108,10 @@ class Datasets:
             if dtype.name == "bfloat16":
                 array = array.view(dtype) if array.dtype.itemsize == 2 else array.astype(dtype)
             return ir.Tensor(array, name=name)
-        path, start = self.path, self.start + offset
+        start = self.start + offset
 
-        def read() -> ir.TensorProtocol:
-            return ir.Tensor(np.memmap(path, dtype, "r", start, shape))
+        def read() -> ir.TensorProtocol:  # holds on to self, and so to a file that was unpacked
+            return ir.Tensor(np.memmap(self.path, dtype, "r", start, shape))
 
         return ir.LazyTensor(read, dtype=ir.DataType.from_numpy(dtype), shape=ir.Shape(shape), name=name)
 

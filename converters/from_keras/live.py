@@ -45,7 +45,8 @@ def live_weights(model: Any, wanted: Sequence[Any]) -> dict[str, ir.TensorProtoc
     owners: dict[tuple[str, ...], Any] = {(): model}
     for variable in wanted:
         owner = _owner(owners, variable.steps, variable.in_model)
-        value = getattr(owner, variable.name, None)
+        value = getattr(owner, f"adapt_{variable.name}", None)  # Normalization's own `mean` is no variable
+        value = getattr(owner, variable.name, None) if value is None else value
         if value is not None and hasattr(value, "value"):
             found[variable.path] = ir.Tensor(to_numpy(value), name=variable.path)
     return found

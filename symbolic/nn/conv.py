@@ -69,11 +69,29 @@ def conv(
     """Convolution of channels-first `x` with a weight (out, in / groups, *kernel)."""
     kernel = fixed_kernel(weight)
     dilations = list(dilations or [1] * len(kernel))
+    if padding == "VALID":
+        x, padding = _without_zero_padding(x)
     assert x.sizes is not None
     pads = window_pads(padding, x.sizes[2:], kernel, strides, dilations)
     return g.Conv(
         x, weight, bias, strides=list(strides), dilations=dilations, group=groups, kernel_shape=kernel, **pads
     )
+
+
+def _without_zero_padding(x: Value) -> tuple[Value, Padding]:
+    """What was padded with zeros on its spatial axes just before, and that padding: the convolution can do it."""
+    node = x.producer()
+    if node is None or node.op_type != "Pad" or node.domain or len(node.inputs) > 3:
+        return x, "VALID"
+    source, pads, fill = [*node.inputs, None][:3]
+    zeros = fill is None or (fill.const_value is not None and not fill.const_value.numpy().any())
+    mode = node.attributes.get_string("mode", "constant")
+    if not isinstance(source, Value) or not isinstance(pads, Value) or pads.array is None or not zeros:
+        return x, "VALID"
+    before, after = pads.array.reshape(2, -1).tolist()
+    if mode != "constant" or any(before[:2] + after[:2]) or min(before + after) < 0:
+        return x, "VALID"
+    return source, list(zip(before[2:], after[2:], strict=True))
 
 
 def conv_transpose(
