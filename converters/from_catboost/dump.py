@@ -50,8 +50,8 @@ def _model(document: Mapping[str, Any]) -> CatModel:
         roots = np.array([nodes.add(tree) for tree in document["trees"]], np.int64)
         outputs = len(nodes.values[0]) if nodes.values else len(bias)
         values = np.array(nodes.values, np.float64).reshape(-1, outputs)
-        arrays = [np.array(a, np.int64) for a in (nodes.asked, nodes.yes, nodes.no)]
-        table = free_form(*arrays, roots, values, questions.splits(), width)
+        asked_by, yes, no = (np.array(a, np.int64) for a in (nodes.asked, nodes.yes, nodes.no))
+        table = free_form(asked_by, yes, no, roots, values, questions.splits(), width)
     info = document.get("model_info", {})
     found = describe(info, outputs, float(scale), np.resize(bias, outputs), [names.get(i, "") for i in range(width)])
     found.table = table

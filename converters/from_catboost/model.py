@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.errors import CaptureError, MissingOp, UnsupportedOps
-from ...symbolic.ml.trees import Mode, TreeTable
+from ...symbolic.ml.trees import Mode, TreeTable, broken_links
 
 
 @dataclass
@@ -56,7 +56,7 @@ class CatModel:
 
 
 def oblivious(trees: list[np.ndarray], values: np.ndarray, splits: Splits, features: int) -> TreeTable:
-    """The table of symmetric trees: all nodes of a level ask the same; the first question is the lowest bit of the leaf.
+    """The table of symmetric trees: a level's nodes ask the same; the first question is the lowest bit of the leaf.
 
     Args:
         trees: Numbers of the questions of each tree.
@@ -69,7 +69,9 @@ def oblivious(trees: list[np.ndarray], values: np.ndarray, splits: Splits, featu
     first_node, first_leaf = np.cumsum(nodes) - nodes, np.cumsum(leaves) - leaves
     if len(values) != leaves.sum():
         raise CaptureError(f"the trees have {leaves.sum()} leaves, the file has values for {len(values)}")
-    question, yes, no = [], [], []
+    question: list[np.ndarray] = []
+    yes: list[np.ndarray] = []
+    no: list[np.ndarray] = []
     for tree, depth, node, leaf in zip(trees, depths, first_node, first_leaf, strict=True):
         heap = np.arange(2**depth - 1)
         level = np.floor(np.log2(heap + 1)).astype(np.int64)
@@ -98,7 +100,7 @@ def _table(asked: np.ndarray, splits: Splits, features: int, *, values: np.ndarr
     bad = sorted({splits.problem[i] for i in np.unique(asked).tolist()} - {""})
     if bad:
         raise UnsupportedOps([MissingOp("catboost", reason, 1, ("the trees",)) for reason in bad])
-    return TreeTable(
+    table = TreeTable(
         features=features,
         narrow=True,
         feature=splits.feature[asked],
@@ -109,6 +111,10 @@ def _table(asked: np.ndarray, splits: Splits, features: int, *, values: np.ndarr
         targets=values.shape[1],
         **structure,
     )
+    problem = broken_links(table)
+    if problem:
+        raise CaptureError(f"the CatBoost model is damaged: {problem}")
+    return table
 
 
 def free_form(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError
 from ...symbolic.ml.leaves import LinearLeaves
-from ...symbolic.ml.trees import Mode, TreeTable
+from ...symbolic.ml.trees import Mode, TreeTable, broken_links
 from .text import TextError, TextModel, numbers, read_text
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
@@ -64,7 +64,13 @@ def _model(parts: TextModel) -> LgbModel:
     features, outputs = int(header["max_feature_idx"]) + 1, int(header["num_tree_per_iteration"])
     objective, *words = header.get("objective", "").split(" ")
     kinds = parts.numbers("decision_type", np.int64)
+    if len(parts.trees) % outputs:
+        raise TextError(f"{len(parts.trees)} trees for {outputs} outputs")
+    _check_lengths(parts)
     table = _table(parts, features, outputs, kinds)
+    problem = broken_links(table)
+    if problem:
+        raise TextError(problem)
     return LgbModel(
         objective="" if objective == "custom" else objective,
         parameters=dict(_parameter(w) for w in words if w),
@@ -78,6 +84,19 @@ def _model(parts: TextModel) -> LgbModel:
         linear=_linear(parts, table),
         names=header.get("feature_names", "").split(" "),
     )
+
+
+def _check_lengths(parts: TextModel) -> None:
+    """Each array of a tree has one number for each split, or for each leaf."""
+    leaves = parts.counts("num_leaves")
+    if np.any(leaves < 1):
+        raise TextError("a tree without leaves")
+    for key in ("split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value"):
+        wanted = leaves if key == "leaf_value" else leaves - 1
+        found = np.array([len(tree.get(key, "").split()) for tree in parts.trees], np.int64)
+        if not np.array_equal(found, wanted):
+            tree = int(np.flatnonzero(found != wanted)[0])
+            raise TextError(f"{key} of tree {tree} has {found[tree]} numbers, not {wanted[tree]}")
 
 
 def _parameter(word: str) -> tuple[str, Any]:
@@ -97,14 +116,12 @@ def _table(parts: TextModel, features: int, outputs: int, kinds: np.ndarray) -> 
         count = np.where(own < 0, leaves[split_tree], splits[split_tree])
         local = np.where(own < 0, ~own, own)
         if np.any(local >= count):
-            raise CaptureError("nodes of the trees point nowhere: the model is damaged")
+            raise TextError("nodes of the trees point nowhere")
         moved: np.ndarray = np.where(own < 0, ~(local + first_leaf[split_tree]), local + first_split[split_tree])
         return moved
 
     threshold = parts.numbers("threshold")
     feature = parts.numbers("split_feature", np.int64)
-    if np.any((feature < 0) | (feature >= features)):
-        raise CaptureError("splits of the trees ask for features that there are not: the model is damaged")
     by_set = (kinds & _CATEGORICAL) != 0
     missing = (kinds >> 2) & 3
     # where NaN is no missing value, LightGBM takes 0 for it

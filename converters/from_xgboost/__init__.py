@@ -14,7 +14,7 @@ from ..rows import read_rows
 from .model import XgbModel, parse, read_model
 from .source import XgboostSource
 
-_OPTIONS = ("dtype", "missing", "rounds")
+_OPTIONS = ("dtype", "missing", "ordered", "rounds")
 
 
 class XgboostFrontend(Frontend):
@@ -23,6 +23,7 @@ class XgboostFrontend(Frontend):
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
         missing: The number that stands for a missing value besides NaN; a wrapper brings its own.
+        ordered: Add the trees up in their order with any number of threads: equal to the last bit, half as long again.
         rounds: Use the trees of the first rounds only.
     """
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.errors import CaptureError
-from ...symbolic.ml.trees import Mode, TreeTable, from_nodes
+from ...symbolic.ml.trees import Mode, TreeTable, broken_links, from_nodes
 from .ubj import UbjError, read_ubj
 
 _LAST_CATEGORY = 2**24
@@ -185,8 +185,8 @@ def _table(found: XgbModel, trees: Sequence[Mapping[str, Any]], groups: np.ndarr
     yes, no = np.where(by_set, right, left), np.where(by_set, left, right)
     feature = _joined(trees, "split_indices", np.int64)
     default_left = _joined(trees, "default_left", np.int64).astype(bool)
-    _check(found, counts, left, right, feature)
-    return from_nodes(
+    _check(counts, left, right, feature, condition, default_left)
+    table = from_nodes(
         counts,
         features=found.features,
         narrow=True,
@@ -202,21 +202,29 @@ def _table(found: XgbModel, trees: Sequence[Mapping[str, Any]], groups: np.ndarr
         mode=np.where(by_set, Mode.MEMBER, Mode.LT),
         members=_sets(trees, counts),
     )
+    problem = broken_links(table)
+    if problem:
+        raise CaptureError(f"the XGBoost model is damaged: {problem}")
+    return table
 
 
-def _check(found: XgbModel, counts: list[int], left: np.ndarray, right: np.ndarray, feature: np.ndarray) -> None:
-    """Refuses nodes that point outside their tree."""
-    sizes = np.repeat(counts, counts)
-    split = left != -1
-    sound = (left > 0) & (left < sizes) & (right > 0) & (right < sizes) & (feature >= 0) & (feature < found.features)
-    if not sound[split].all():
-        raise CaptureError(f"{int((~sound[split]).sum())} nodes of the trees point nowhere: the model is damaged")
+def _check(counts: list[int], left: np.ndarray, *others: np.ndarray) -> None:
+    """Refuses nodes that point outside their tree, and arrays of different lengths."""
+    if any(len(o) != len(left) for o in others):
+        raise CaptureError("the XGBoost model is damaged: the arrays of its trees have different lengths")
+    sizes, split = np.repeat(counts, counts), left != -1
+    for child in (left, others[0]):
+        outside = ((child <= 0) | (child >= sizes)) & split
+        if outside.any():
+            raise CaptureError(f"{int(outside.sum())} nodes of the trees point nowhere: the model is damaged")
 
 
 def _by_category(trees: Sequence[Mapping[str, Any]], nodes: int) -> np.ndarray:
     if not trees or "split_type" not in trees[0]:
         return np.zeros(nodes, bool)
-    return (_joined(trees, "split_type", np.int64) == 1) & (_joined(trees, "left_children", np.int64) != -1)
+    found: np.ndarray = _joined(trees, "split_type", np.int64) == 1
+    found &= _joined(trees, "left_children", np.int64) != -1
+    return found
 
 
 def _sets(trees: Sequence[Mapping[str, Any]], counts: list[int]) -> dict[int, np.ndarray]:

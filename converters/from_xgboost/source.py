@@ -34,6 +34,7 @@ class XgboostSource(MatrixSource):
     def __init__(self, model: XgbModel, rows: Rows, native: Native, missing: float, options: Options, description: str):
         self.model, self.native, self.missing = model, native, missing
         self.description = description
+        self.ordered = bool(options.extra.get("ordered", False))
         self.place(rows)
         self.classifier = model.wrapper == "classifier"
         own = ["label", "probabilities"] if self.classifier else ["variable"]
@@ -73,7 +74,7 @@ class XgboostSource(MatrixSource):
         spec = self.specs[0]
         x = g.input(spec.name, spec.dtype, spec.shape)
         with g.at(self.model.booster):
-            raw = margin(g, x, self.model, self.missing)
+            raw = margin(g, x, self.model, self.missing, self.ordered)
             values = classify(g, raw, self.model) if self.classifier else (predict(g, raw, self.model),)
         for name, value in zip(self.output_names, values, strict=True):
             g.output(value, name)

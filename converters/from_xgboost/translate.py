@@ -32,7 +32,7 @@ def refused(name: str, reason: str) -> UnsupportedOps:
     return UnsupportedOps([MissingOp(DIALECT, name, 1, ("the booster",), reason)])
 
 
-def margin(g: GraphBuilder, x: Value, model: XgbModel, missing: float) -> Value:
+def margin(g: GraphBuilder, x: Value, model: XgbModel, missing: float, ordered: bool = False) -> Value:
     """The raw scores, float32 [batch, outputs].
 
     Args:
@@ -40,6 +40,7 @@ def margin(g: GraphBuilder, x: Value, model: XgbModel, missing: float) -> Value:
         x: Rows, [batch, features].
         model: The model.
         missing: The number that stands for a missing value, as NaN does.
+        ordered: Add the trees up in their order, with any number of threads.
     """
     rows = cast(g, x, ir.DataType.FLOAT)
     if not np.isnan(missing):
@@ -51,7 +52,7 @@ def margin(g: GraphBuilder, x: Value, model: XgbModel, missing: float) -> Value:
         # a category is the whole number below; -0.5 is none
         codes = np.isin(np.arange(model.features), [model.table.feature[i] for i in model.table.members])
         rows = g.Where(codes.reshape(1, -1), g.Floor(rows), rows)
-    return sum_in_float(g, rows, model.table, model.start)
+    return sum_in_float(g, rows, model.table, model.start, ordered=ordered)
 
 
 def _linear(g: GraphBuilder, rows: Value, model: XgbModel, weights: np.ndarray) -> Value:

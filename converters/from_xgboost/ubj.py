@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-_NUMBERS = {
+_NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"i": np.dtype(">i1"),
     b"U": np.dtype(">u1"),
     b"I": np.dtype(">i2"),

@@ -47,19 +47,24 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     return _sum_gathered(g, x, table)
 
 
-def sum_in_float(g: GraphBuilder, x: Value, table: TreeTable, start: np.ndarray) -> Value:
+def sum_in_float(g: GraphBuilder, x: Value, table: TreeTable, start: np.ndarray, *, ordered: bool = False) -> Value:
     """Start and trees added up in float32, tree after tree, as XGBoost does: [batch, targets].
 
-    onnxruntime keeps the order where it spreads the rows over its threads, not where it spreads the trees.
+    onnxruntime keeps the order with one thread; several threads share the trees out, and the last bits may differ.
 
     Args:
         x: Rows, [batch, features].
         table: The trees; they compare float32.
         start: What the sum of each output starts from.
+        ordered: Keep the order with any number of threads, which takes half as long again.
     """
     single = _one_target_each(table)
     if single is not None and single.target is not None and single.values.shape[1] == 1:
-        return g.Cast(_ensemble(g, x, with_constant(single, start)), to=ir.DataType.FLOAT)
+        whole = with_constant(single, start)
+        if not ordered:
+            return g.Cast(_ensemble(g, x, whole), to=ir.DataType.FLOAT)
+        single_values = g.constant(whole.values[:, 0].astype(np.float32))
+        return sum_of_terms(g, g.Gather(single_values, leaf_numbers(g, x, whole), axis=0), whole)
     leaves = leaf_numbers(g, x, table)
     values = table.values.astype(np.float32)
     terms = g.Gather(g.constant(values), leaves, axis=0)  # [trees, batch, targets]

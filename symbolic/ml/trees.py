@@ -136,6 +136,23 @@ def from_nodes(
     )
 
 
+def broken_links(table: TreeTable) -> str:
+    """What is wrong with the links of a table, or an empty string.
+
+    A damaged model may send a row outside the table, or round in a circle: each node has one parent or is a root.
+    """
+    if np.any((table.feature < 0) | (table.feature >= table.features)):
+        return "splits ask for features that there are not"
+    links = np.concatenate([table.yes, table.no, table.roots])
+    groups = (("splits", links[links >= 0], len(table.feature)), ("leaves", ~links[links < 0], table.leaves))
+    for kind, found, count in groups:
+        if np.any(found >= count):
+            return f"children are {kind} that there are not"
+        if np.any(np.bincount(found, minlength=count) > 1):
+            return f"{kind} have several parents"
+    return ""
+
+
 def with_constant(table: TreeTable, values: np.ndarray) -> TreeTable:
     """The same table with trees of one leaf in front, so that a sum starts from a constant for each output.
 
@@ -210,14 +227,14 @@ def floor32(values: np.ndarray) -> np.ndarray:
     """The greatest float32 that is not above each double: ``x <= t`` is ``x <= floor32(t)`` for every float32 x."""
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
-    return np.where(rounded > values, np.nextafter(rounded, np.float32(-np.inf)), rounded).astype(np.float32)
+        return np.where(rounded > values, np.nextafter(rounded, np.float32(-np.inf)), rounded).astype(np.float32)
 
 
 def ceil32(values: np.ndarray) -> np.ndarray:
     """The smallest float32 that is not below each double: ``x < t`` is ``x < ceil32(t)`` for every float32 x."""
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
-    return np.where(rounded < values, np.nextafter(rounded, np.float32(np.inf)), rounded).astype(np.float32)
+        return np.where(rounded < values, np.nextafter(rounded, np.float32(np.inf)), rounded).astype(np.float32)
 
 
 def narrowed(table: TreeTable) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Loss functions of CatBoost: what ``predict`` (of a classifier: ``predict_proba``) makes of the raw value, in double."""
+"""Loss functions of CatBoost: what ``predict`` makes of the raw value, of a classifier ``predict_proba``, in double."""
 
 from __future__ import annotations
 
