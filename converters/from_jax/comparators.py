@@ -19,7 +19,8 @@ def combiner(block: Any, name: str) -> str | None:
 
     Returns:
         For reductions: add, mul, max, min, and, or, xor, argmax, argmin. For sorting: ``sort:<keys>:<direction>``.
-        For selections: GE, LE. "second" where it gives its second argument; None where it is something else.
+        For selections: GE, LE. For scatters also sub, "second" where it gives its second argument, "first" where it
+        is a function of its first one. None where it is something else.
     """
     if name in ("while", "if", "case"):
         return None
@@ -33,7 +34,11 @@ def combiner(block: Any, name: str) -> str | None:
     if len(names) == 2 and len(arguments) == 2 and set(operations[0].operands) == set(arguments):
         if names[0] == "compare":
             return _direction(operations[0])
+        if names[0] == "subtract" and list(operations[0].operands) == arguments:
+            return "sub"
         return _COMBINERS.get(names[0])
+    if name == "scatter" and len(arguments) == 2 and not list(arguments[1].uses):
+        return "first"
     if len(arguments) == 4 and set(names) <= _EXTREMES and names[-1] == "return":
         return _extreme(operations, arguments)
     return None

@@ -240,7 +240,7 @@ class ModuleWalk:
         sizes: tuple[Any, ...] = static_sizes(type_)
         if None not in sizes:
             return Typed(dtype, sizes)
-        told: Sizes | None = None
+        told: tuple[Any, ...] | None = None
         if is_pointwise(row.function):
             told = broadcast(*(s for _, s in known if len(s) == len(sizes)))
         elif row.name in ("dynamic_broadcast_in_dim", "dynamic_iota", "dynamic_reshape"):

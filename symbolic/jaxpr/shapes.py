@@ -13,7 +13,7 @@ from ..registry import symbolic
 from ..value import Value
 from ..xla import indexing, shapes
 from ..xla.apply import lenient
-from ..xla.pointwise import convert, scalar, select
+from ..xla.pointwise import convert, scalar
 from ..xla.region import Typed
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _scatter(kind: str) -> Any:
             negated = g.Neg(convert(g, updates, updates.element))
             return indexing.scatter(g, operand, indices, negated, numbers, "add", how)
         if kind == "apply" or (kind == "set" and update_jaxpr is not None and not _just_sets(update_jaxpr)):
-            return _apply(g, operand, indices, updates, numbers, update_jaxpr, how)
+            return indexing.scatter_apply(g, operand, indices, updates, numbers, update_jaxpr, how)
         return indexing.scatter(g, operand, indices, updates, numbers, kind, how)
 
     return function
@@ -213,25 +213,6 @@ def _scatter(kind: str) -> Any:
 
 def _just_sets(region: Any) -> bool:
     return bool(region.combiner == "second")
-
-
-def _apply(
-    g: GraphBuilder, operand: Value, indices: Value, updates: Value, numbers: indexing.Numbers, region: Any, mode: str
-) -> Value:
-    """x.at[...].apply(f): f of all elements, picked where the updates go, as often as they go there."""
-    ones = g.expand(g.constant(np.ones((), np.int32)), list(updates.sizes or ()))
-    zeros = g.expand(g.constant(np.zeros((), np.int32)), list(operand.sizes or ()))
-    hits = indexing.scatter(g, zeros, indices, ones, numbers, "add", mode)
-    body = g.subgraph("apply")
-    step, going = body.input("step", ir.DataType.INT64, ()), body.input("continues", ir.DataType.BOOL, ())
-    before = body.input("before", operand.element, operand.sizes)
-    new = region.elementwise(body, [before, scalar(body, 0, updates)])[0]
-    again = body.Greater(hits, body.Cast(step, to=ir.DataType.INT32))
-    body.output(going)
-    body.output(select(body, again, new, before))
-    times = g.Cast(g.ReduceMax(hits, keepdims=0), to=ir.DataType.INT64)
-    result: Value = g.call("Loop", times, None, operand, body=body)
-    return result
 
 
 for _name, _kind in {

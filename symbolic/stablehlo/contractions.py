@@ -135,17 +135,21 @@ def reduce_window(
 ) -> Value:
     """stablehlo.reduce_window(inputs, init_values, window_dimensions, window_strides, padding ...)"""
     kind = regions[0].combiner
-    if len(operands) != 2 or kind is None:
-        raise ValueError("windows are reduced by add, mul, max, min, and, or only")
+    if len(operands) != 2:
+        raise ValueError("windows of several tensors at once aren't supported")
     x, init = operands
     ones = [1] * x.rank
     pads = [(0, 0)] * x.rank if padding is None else [(int(a), int(b)) for a, b in np.asarray(padding).reshape(-1, 2)]
     strides, base, inner = (list(v or ones) for v in (window_strides, base_dilations, window_dilations))
     running = _running(x, list(window_dimensions), pads)
-    if running is not None and strides == base == inner == ones and kind in ("add", "mul", "max", "min"):
+    if running is not None and strides == base == inner == ones and kind in ("add", "mul", "max", "min", None):
         axis, backwards = running
+        if kind is None:  # the start of such a function is taken to change nothing, as XLA does
+            return reductions.cumulative(g, x, "", axis, backwards, regions[0])
         found = reductions.cumulative(g, x, kind, axis, backwards)
         return found if reductions.is_identity(init, kind) else reductions.combine(g, kind, found, init)
+    if kind is None:
+        raise ValueError("windows are reduced by add, mul, max, min, and, or only")
     return windows.reduce_window(
         g,
         x,

@@ -229,7 +229,11 @@ def scatter(
         list(n.scatter_indices_batching_dims),
     )
     kind = {"second": "set"}.get(regions[0].combiner or "", regions[0].combiner)
+    indices = _with_index_axis(g, scatter_indices, n.index_vector_dim)
+    if kind == "sub":
+        kind, updates = "add", g.Neg(updates)
+    if kind == "first":
+        return indexing.scatter_apply(g, operand, indices, updates, numbers, regions[0], indexing.FILL_OR_DROP)
     if kind not in ("set", "add", "mul", "max", "min", "and", "or"):
         raise ValueError("scatter by this function isn't supported")
-    indices = _with_index_axis(g, scatter_indices, n.index_vector_dim)
     return indexing.scatter(g, operand, indices, updates, numbers, kind, indexing.FILL_OR_DROP)

@@ -14,6 +14,7 @@ from ..value import Value
 from .kernels import FLOATS, call
 from .pointwise import scalar, select
 from .reductions import identity
+from .region import Region
 from .shapes import slice_, transpose
 
 if TYPE_CHECKING:
@@ -329,6 +330,26 @@ def _scatter_inside(g: GraphBuilder, data: Value, plan: _Plan, values: Value, ki
     index = g.Where(where, beyond, plan.index)
     written = g.ScatterND(padded, index, values)
     return slice_(g, written, [0] * data.rank, [s for s in data.sizes if s is not None], None)
+
+
+def scatter_apply(
+    g: GraphBuilder, operand: Value, indices: Value, updates: Value, numbers: Numbers, function: Region, mode: str
+) -> Value:
+    """A function applied to elements in place, to each as often as an index names it."""
+    if function.elementwise is None:
+        raise ValueError("scatter by this function isn't supported")
+    ones = g.expand(g.constant(np.ones((), np.int32)), [s for s in updates.sizes or () if s is not None])
+    zeros = g.expand(g.constant(np.zeros((), np.int32)), [s for s in operand.sizes or () if s is not None])
+    hits = scatter(g, zeros, indices, ones, numbers, "add", mode)
+    body = g.subgraph("apply")
+    step, going = body.input("step", _T.INT64, ()), body.input("continues", _T.BOOL, ())
+    before = body.input("before", operand.element, operand.sizes)
+    new = function.elementwise(body, [before, scalar(body, 0, updates)])[0]
+    body.output(going)
+    body.output(select(body, body.Greater(hits, body.Cast(step, to=_T.INT32)), new, before))
+    times = g.Cast(g.ReduceMax(hits, keepdims=0), to=_T.INT64)
+    result: Value = g.call("Loop", times, None, operand, body=body)
+    return result
 
 
 # --- slices at computed places ---------------------------------------------------------------------------------------

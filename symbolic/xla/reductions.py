@@ -136,12 +136,16 @@ def reduce_region(
 # --- cumulative reductions -------------------------------------------------------------------------------------------
 
 
-def cumulative(g: GraphBuilder, x: Value, kind: str, axis: int, backwards: bool) -> Value:
-    """Reduction of the elements up to each one: add, mul, max, min, logaddexp."""
+def cumulative(
+    g: GraphBuilder, x: Value, kind: str, axis: int, backwards: bool, function: Region | None = None
+) -> Value:
+    """Reduction of the elements up to each one: add, mul, max, min, logaddexp, or any associative function."""
     if kind == "add":
         return call(g, "CumSum", x, np.array(axis), reverse=1 if backwards else None)
     size = x.dim(axis)
     if not isinstance(size, int):
+        if function is not None:
+            raise ValueError("this reduction over an open axis isn't supported")
         return _scanned(g, x, kind, axis, backwards)
     if backwards:
         x = reverse(g, x, [axis])
@@ -149,9 +153,12 @@ def cumulative(g: GraphBuilder, x: Value, kind: str, axis: int, backwards: bool)
     while step < size:
         # what lies `step` before is combined with each element that has such a one
         head = _range(g, x, axis, 0, step)
-        x = g.Concat(
-            head, combine(g, kind, _range(g, x, axis, 0, size - step), _range(g, x, axis, step, size)), axis=axis
-        )
+        pair = [_range(g, x, axis, 0, size - step), _range(g, x, axis, step, size)]
+        if function is not None and function.elementwise is not None:
+            joined = function.elementwise(g, pair)[0]
+        else:
+            joined = combine(g, kind, *pair)
+        x = g.Concat(head, joined, axis=axis)
         step *= 2
     return reverse(g, x, [axis]) if backwards else x
 

@@ -28,6 +28,8 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.5, 0.5], np.floa
 N, M = i32(7, -7, 7, -7, 5, -2147483648, 9), i32(2, 2, -2, -2, 0, -1, 3)
 U8 = np.array([250, 3, 17, 0, 255], np.uint8)
 IMAGE = f32(2, 6, 7, 3)
+SQUARE = f32(4, 4)
+DEFINITE = SQUARE @ SQUARE.T + np.eye(4, dtype=np.float32)
 W, K = f32(5, 4), f32(3, 3, 3, 4)
 K2_2_2_3_4 = f32(2, 2, 2, 3, 4)
 K2_5_4 = f32(2, 5, 4)
@@ -329,7 +331,27 @@ CASES: dict[str, Case] = {
     "one hot": (lambda i: (jax.nn.one_hot(i, 5), jnp.bincount(i, length=6)), (i32(1, 4, 0, 9),)),
     "segment sum": (lambda x, i: (jax.ops.segment_sum(x, i, 2), jax.ops.segment_max(x, i, 3)), (X, i32(0, 1, 1))),
     "mapped set": (lambda x, i: jax.vmap(lambda r, j: r.at[j].add(2.0))(x, i), (X, i32(2, 0, 3))),
+    # --- linear algebra
+    "cholesky": (lambda a: (jnp.linalg.cholesky(a), jnp.linalg.cholesky(-a)), (DEFINITE,)),
+    "lu": (lambda a, b: (lax.linalg.lu(a), lax.linalg.lu(b), lax.linalg.lu(b.T)), (SQUARE, f32(4, 2))),
+    "solve": (lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.det(a)), (SQUARE, f32(4, 2))),
+    "solve many": (lambda a: (jnp.linalg.solve(a, a * 2), list(jnp.linalg.slogdet(a))), (f32(2, 3, 3),)),
+    "triangular solve": (
+        lambda a, b: [
+            lax.linalg.triangular_solve(
+                a, b if left else b.T, left_side=left, lower=low, transpose_a=turned, unit_diagonal=unit
+            )
+            for left, low, turned, unit in [
+                (True, True, False, False),
+                (True, False, True, False),
+                (False, False, False, True),
+                (False, True, True, False),
+            ]
+        ],
+        (DEFINITE, f32(4, 2)),
+    ),
     # --- control
+    "mapped while": (jax.vmap(lambda x: lax.while_loop(lambda c: c.sum() < 5, lambda c: c + 1, x)), (X,)),
     "cond": (lambda x: lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x), (X,)),
     "switch": (lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x), (np.int32(1), X)),
     "switch outside": (

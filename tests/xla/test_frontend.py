@@ -208,7 +208,8 @@ def test_a_file_that_is_not_whole(tmp_path):
 
 
 def test_linalg_in_a_file_is_refused(tmp_path):
-    exported = jax.export.export(jax.jit(lambda x: jnp.linalg.eigh(x @ x.T)[1]))(jax.ShapeDtypeStruct((3, 4), jnp.float32))
+    shape = jax.ShapeDtypeStruct((3, 4), jnp.float32)
+    exported = jax.export.export(jax.jit(lambda x: jnp.linalg.eigh(x @ x.T)[1]))(shape)
     path = tmp_path / "eigh.jaxexp"
     path.write_bytes(exported.serialize())
     with pytest.raises(UnsupportedOps, match="lapack"):
