@@ -44,6 +44,8 @@ class Param:
 
     def takes(self, type_: ir.TypeProtocol) -> bool:
         """Whether a value of this type fits."""
+        if type(type_) is ir.TensorType:  # isinstance is slow on these protocol classes
+            return type_._dtype in self.types
         if isinstance(type_, (ir.SequenceType, ir.OptionalType)):
             return type_text(type_) in self.others
         return type_.dtype in self.types

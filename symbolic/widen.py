@@ -94,10 +94,10 @@ def detour(target: Signature, args: Sequence[Value | None]) -> dict[str, tuple[i
     """
     found: dict[str, tuple[ir.DataType, ir.DataType]] = {}
     for i, value in enumerate(args):
-        if value is None or value.type is None:
+        if value is None or value._type is None:
             continue
         param = target.param(i)
-        if param.takes(value.type) or param.variable in found:
+        if param.takes(value._type) or param.variable in found:
             continue
         dtype = value.dtype if isinstance(value.type, ir.TensorType) else None
         wide = None if dtype is None or target.domain else holder(target.op, dtype, param.types)

@@ -1,0 +1,14 @@
+"""The coverage pages are what the registry holds."""
+
+from pathlib import Path
+
+from anyonnx.symbolic.coverage import pages
+
+FOLDER = Path(__file__).parents[2] / "docs" / "coverage"
+
+
+def test_the_checked_in_pages_are_current():
+    found = pages()
+    assert sorted(p.stem for p in FOLDER.glob("*.md")) == sorted(found)
+    stale = [name for name, text in found.items() if (FOLDER / f"{name}.md").read_text(encoding="utf-8") != text]
+    assert not stale, "run: python -m anyonnx.symbolic.coverage"
