@@ -312,7 +312,8 @@ def _arrays(path: str) -> dict[str, Any]:
 def _worker(results: Path) -> None:
     names = {f.name for f in fields(Case)}
     for entry in json.load(sys.stdin):
-        case = Case(**{k: tuple(v) if k == "inputs" else v for k, v in entry.items() if k in names})
+        values: dict[str, Any] = {k: tuple(v) if k == "inputs" else v for k, v in entry.items() if k in names}
+        case = Case(**values)
         outcome = asdict(run_case(case))
         outcome.pop("case")
         with results.open("a", encoding="utf-8") as stream:
