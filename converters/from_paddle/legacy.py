@@ -16,6 +16,7 @@ from .wire import fields, floats, integers
 
 #: Fields of an attribute that hold its value, by the number of its type.
 _INT, _FLOAT, _STRING, _INTS, _FLOATS, _STRINGS, _BOOL, _BOOLS, _BLOCK, _LONG, _, _LONGS, _DOUBLES = range(13)
+_SCALAR, _SCALARS = 16, 17
 
 
 @dataclass(slots=True)
@@ -153,11 +154,27 @@ def _attribute(data: bytes) -> tuple[str, Any]:
         return name, [f for v in found.get(7, ()) for f in floats(v, 4)]
     if kind == _DOUBLES:
         return name, [f for v in found.get(16, ()) for f in floats(v, 8)]
+    if kind in (_SCALAR, _SCALARS):
+        numbers = [_scalar(v) for v in found.get(20 if kind == _SCALAR else 21, ())]
+        return name, numbers if kind == _SCALARS else numbers[-1]
     single = {_INT: 3, _FLOAT: 4, _BLOCK: 12, _LONG: 13, 15: 19}
     if kind in single:
         return name, one(single[kind])
     listed = {_INTS: 6, _LONGS: 15}
     return name, many(listed[kind]) if kind in listed else None
+
+
+def _scalar(data: bytes) -> Any:
+    """A number that says which kind it is of: 1 bool, 2 integer, 3 float."""
+    found = dict(fields(data))
+    kind = found.get(1)
+    if kind == 1:
+        return bool(found.get(2, 0))
+    if kind == 2:
+        return found.get(3, 0)
+    if kind == 3:
+        return found.get(4, 0.0)
+    raise FormatError("an attribute is a number of an unknown kind")
 
 
 # --- from names to values ---------------------------------------------------------------------------------------------
@@ -283,7 +300,10 @@ class Reader:
         rule = RULES.get(op.kind)
         if rule is None:
             results = [Result(n, self.type_of(n, index)) for names in op.outputs.values() for n in names]
-            return [Op(f"legacy.{op.kind}", [n for ns in op.inputs.values() for n in ns], {}, results, place=place)]
+            # not by its own name: operands would come in the order of the slots' names
+            return [
+                Op(f"pd_op.legacy.{op.kind}", [n for ns in op.inputs.values() for n in ns], {}, results, place=place)
+            ]
         return [self.by_rule(rule, op, index, place)]
 
     def by_rule(self, rule: Rule, op: LegacyOp, index: int, place: str) -> Op:
@@ -300,18 +320,19 @@ class Reader:
                 attributes[name] = value  # the op's function doesn't know it, and says so
         results: list[Result] = []
         for slot in rule.outputs:
-            names = op.outputs.get(slot.rstrip("*"), [])
+            names = op.outputs.get(slot.rstrip("*?"), [])
             if slot.endswith("*"):
                 types = [self.type_of(n, index) for n in names]
                 results.append(Result(f"{slot} of {place} at {id(op)}", types))
             else:
-                results.append(Result(names[0], self.type_of(names[0], index)) if names else Result(f"-{id(op)}", None))
+                kind = self.type_of(names[0], index) if names and not slot.endswith("?") else None
+                results.append(Result(names[0] if names else f"-{id(op)}", kind))
         return Op(f"pd_op.{rule.name}", [_operand(s, op) for s in rule.operands], attributes, results, place=place)
 
 
 def _converted(name: str, value: Any) -> Any:
     """An attribute; dtypes by name."""
-    if name == "dtype":
+    if name in ("dtype", "out_dtype"):
         return DTYPES.get(value, "")
     return value
 
@@ -320,6 +341,7 @@ def _operand(text: str, op: LegacyOp) -> Operand:
     for choice in text.split("|"):
         if choice.startswith("@"):
             value = op.attributes.get(choice[1:])
+            value = float(value) if isinstance(value, str) else value
             return None if value is None else Constant(np.asarray(value if value != [] else np.zeros(0, np.int64)))
         names = op.inputs.get(choice.rstrip("*"))
         if names:
@@ -375,9 +397,9 @@ def _fill_constant(reader: Reader, op: LegacyOp, index: int, place: str) -> list
         number = int(text) if isinstance(text, str) and text.lstrip("-").isdigit() else float(text)
         value = Constant(np.asarray(number).astype(dtype) if dtype != "bfloat16" else np.asarray(number, np.float32))
     shape = _operand("ShapeTensor|ShapeTensorList*|@shape", op)
-    result = op.outputs["Out"][0]
-    kind = reader.type_of(result, index)
-    return [Op("pd_op.full_with_tensor", [value, shape], {"dtype": dtype}, [Result(result, kind)], place=place)]
+    # the declared type is that of the variable's last value, not of this one
+    result = Result(op.outputs["Out"][0], None)
+    return [Op("pd_op.full_with_tensor", [value, shape], {"dtype": dtype}, [result], place=place)]
 
 
 #: Attributes that hold numbers, one for each dtype.
@@ -387,9 +409,7 @@ _VALUES = ("fp32_values", "int32_values", "int64_values", "bool_values", "fp64_v
 def _assign_value(reader: Reader, op: LegacyOp, index: int, place: str) -> list[Op]:
     values: Any = next((op.attributes[n] for n in _VALUES if op.attributes.get(n)), [])
     attributes = {"shape": op.attributes["shape"], "dtype": DTYPES[op.attributes["dtype"]], "values": values}
-    result = op.outputs["Out"][0]
-    kind = reader.type_of(result, index)
-    return [Op("pd_op.assign_value", [], attributes, [Result(result, kind)], place=place)]
+    return [Op("pd_op.assign_value", [], attributes, [Result(op.outputs["Out"][0], None)], place=place)]
 
 
 def _split(reader: Reader, op: LegacyOp, index: int, place: str) -> list[Op]:
@@ -436,6 +456,27 @@ def _range(reader: Reader, op: LegacyOp, index: int, place: str) -> list[Op]:
     return [made]
 
 
+def _strided_slice(reader: Reader, op: LegacyOp, index: int, place: str) -> list[Op]:
+    """Counting down, -1 as the end means "down to the first"."""
+    made = reader.by_rule(RULES[op.kind], op, index, place)
+    ends, steps = made.operands[2:4]
+    if isinstance(ends, Constant) and isinstance(steps, Constant):
+        lowest = np.iinfo(np.int64).min
+        made.operands[2] = Constant(np.where((steps.array < 0) & (ends.array == -1), lowest, ends.array))
+    return [made]
+
+
+def _repeat_interleave(reader: Reader, op: LegacyOp, index: int, place: str) -> list[Op]:
+    counts, axis = op.name("RepeatsTensor"), op.attributes["dim"]
+    result = op.outputs["Out"][0]
+    results = [Result(result, reader.type_of(result, index))]
+    if counts is not None:
+        kind = "pd_op.repeat_interleave_with_tensor_index"
+        return [Op(kind, [op.inputs["X"][0], counts], {"axis": axis}, results, place=place)]
+    attributes = {"repeats": op.attributes["Repeats"], "axis": axis}
+    return [Op("pd_op.repeat_interleave", [op.inputs["X"][0]], attributes, results, place=place)]
+
+
 def _set_value(reader: Reader, op: LegacyOp, index: int, place: str) -> list[Op]:
     made = reader.by_rule(RULES[op.kind], op, index, place)
     value = op.name("ValueTensor")
@@ -454,7 +495,8 @@ _COMPARISONS = ("equal", "not_equal", "less_than", "less_equal", "greater_than",
 _SPECIAL: dict[str, Any] = {
     "feed": _feed, "fetch": _fetch, "fill_constant": _fill_constant, "assign_value": _assign_value, "split": _split,
     "tril_triu": _tril_triu, "range": _range, "set_value": _set_value, "unbind": _many("Out"), "unstack": _many("Y"),
-    "meshgrid": _many("Out"), "rnn": _many("State"),
+    "meshgrid": _many("Out"), "broadcast_tensors": _many("Out"), "strided_slice": _strided_slice,
+    "repeat_interleave": _repeat_interleave, "rnn": _many("State"),
     **{f"reduce_{k}": _reduce for k in ("sum", "mean", "max", "min", "prod", "all", "any", "amax", "amin")},
     **dict.fromkeys((*(k for k in RULES if k.startswith("elementwise_")), *_COMPARISONS), _elementwise),
 }  # fmt: skip

@@ -27,7 +27,7 @@ class Rule:
     Attributes:
         name: PIR op.
         operands: Slots and attributes that its operands come from.
-        outputs: Slots of its results; ``*`` marks a list, ``-`` a result that legacy ops don't have.
+        outputs: Slots of its results; ``*`` marks a list, ``?`` one that is often declared with a wrong type.
         attributes: PIR attribute -> legacy attribute.
         fixed: Attributes that are always the same.
     """
@@ -208,3 +208,62 @@ _rule("softmax_with_cross_entropy", "Logits Label", "Softmax Loss",
 _rule("set_value",
       "Input StartsTensorList*|@starts EndsTensorList*|@ends StepsTensorList*|@steps", "Out",
       "axes decrease_axes none_axes shape")  # fmt: skip
+
+# named as in PIR, or nearly; none is looked up without a rule, since the order of slots says nothing
+_rule("lerp", "X Y Weight")
+_rule("huber_loss", "X Y", "Out Residual", "delta")
+_rule("bce_loss", "X Label")
+_rule("sigmoid_cross_entropy_with_logits", "X Label pos_weight", attributes="normalize ignore_index")
+_rule("kldiv_loss", "X Target", "Loss", "reduction")
+_rule("log_loss", "Predicted Labels", "Loss", "epsilon")
+_rule("nll_loss", "X Label Weight", "Out Total_weight", "ignore_index reduction")
+_rule("cumprod", attributes="dim")
+_rule("cummax cummin", "x", "out indices", "axis dtype")
+_rule("logcumsumexp", attributes="axis flatten exclusive reverse")
+_rule("dist", "X Y", attributes="p")
+_rule("crop_tensor", "X ShapeTensor*|Shape|@shape OffsetsTensor*|Offsets|@offsets", to="crop")
+_rule("channel_shuffle", attributes="groups data_format")
+_rule("pixel_unshuffle", attributes="downscale_factor data_format")
+_rule("diag_v2", attributes="offset padding_value", to="diag")
+_rule("trace diagonal", "Input", attributes="offset axis1 axis2")
+_rule("diag_embed", "Input", attributes="offset dim1 dim2")
+_rule("fill_diagonal", attributes="value offset wrap")
+_rule("index_add", "X Index AddValue", attributes="axis")
+_rule("index_put", "x indices* value", "out", "accumulate")
+_rule("multiplex", "X* Ids")
+_rule("sequence_mask", "X MaxLenTensor|@maxlen", "Y", "out_dtype")
+_rule("kthvalue", "X", "Out Indices?", "k axis keepdim")
+_rule("mode", "X", "Out Indices?", "axis keepdim")
+_rule("searchsorted", "SortedSequence Values", attributes="out_int32 right")
+_rule("bincount", "X Weights @minlength")
+_rule("histogram", attributes="bins min max")
+_rule("shard_index", attributes="index_num nshards shard_id ignore_value")
+_rule("bilinear_tensor_product", "X Y Weight Bias", to="bilinear")
+_rule("determinant", "Input", "Out?", to="det")
+_rule("inverse", "Input", "Output")
+_rule("solve", "X Y")
+_rule("matrix_power", attributes="n")
+_rule("multi_dot", "X*")
+_rule("fold", "X", "Y", "output_sizes kernel_sizes strides paddings dilations")
+_rule("frame", attributes="frame_length hop_length axis")
+_rule("unpool", "X Indices @output_size", attributes="ksize strides padding=paddings data_format =unpooling_type")
+_rule("box_coder", "PriorBox PriorBoxVar TargetBox", "OutputBox", "code_type box_normalized axis variance")
+_rule("prior_box", "Input Image", "Boxes Variances",
+      "min_sizes max_sizes aspect_ratios variances flip clip step_w step_h offset "
+      "min_max_aspect_ratios_order")  # fmt: skip
+_rule("nms", "Boxes", "KeepBoxesIdxs", "threshold=iou_threshold")
+_rule("rrelu", "X", "Out Noise", "is_test lower upper")
+_rule("elementwise_heaviside", "X Y", to="heaviside")
+_rule("lrn", "X", "Out MidOut", "n k alpha beta data_format")
+_rule("clip_by_norm", attributes="max_norm")
+_rule("isclose allclose", "Input Other Rtol|@rtol Atol|@atol", attributes="equal_nan")
+_rule("equal_all", "X Y")
+_rule("is_empty")
+_rule("broadcast_tensors", "X*", "Out*")
+_rule("tril_indices", "", "out", "rows cols offset dtype")
+_rule("triu_indices", "", "out", "row col offset dtype")
+_rule("fill_zeros_like", to="zeros_like")
+_rule("conv3d_transpose", "Input Filter @output_size", "Output",
+      "strides paddings output_padding padding_algorithm groups dilations data_format")  # fmt: skip
+_rule("deformable_conv_v1", "Input Offset Filter -", "Output",
+      "strides paddings dilations deformable_groups groups im2col_step", to="deformable_conv")  # fmt: skip

@@ -114,7 +114,10 @@ def load(path: str, weights: str) -> Callable[[list[np.ndarray]], list[np.ndarra
         return run_layer
     import paddle.inference as inference
 
-    config = inference.Config(path, weights) if weights else inference.Config(path)
+    if not weights:  # Paddle wants a file even for a program without weights
+        empty, weights = tempfile.mkstemp()
+        os.close(empty)
+    config = inference.Config(path, weights)
     config.disable_gpu()
     config.switch_ir_optim(False)
     config.disable_glog_info()

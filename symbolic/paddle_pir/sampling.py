@@ -34,6 +34,11 @@ def interpolate(
     else:
         attributes["coordinate_transformation_mode"] = "half_pixel"
     if mode == "nearest":
+        picks = _nearest(source, wanted, scales, align_corners)
+        if picks is not None:
+            for i, pick in enumerate(picks):
+                source = g.Gather(source, g.constant(pick), axis=2 + i)
+            return back(g, source, data_format)
         attributes["nearest_mode"] = "round_prefer_ceil" if align_corners else "floor"
     if mode == "cubic":
         attributes["cubic_coeff_a"] = -0.75
@@ -42,6 +47,32 @@ def interpolate(
     else:
         y = g.Resize(source, None, None, g.shape_vector([*sizes(g, source)[:2], *wanted]), **attributes)
     return back(g, y, data_format)
+
+
+def _nearest(
+    x: Value, wanted: Sequence[Any], scales: Sequence[float] | None, align_corners: bool
+) -> list[np.ndarray] | None:
+    """Which element each sample takes, where ONNX's Resize would round to another one; else None."""
+    picks: list[np.ndarray] = []
+    differ = False
+    single = np.float32
+    for i, size in enumerate((x.sizes or ())[2:]):
+        if not isinstance(size, int):
+            return None
+        count = int(size * scales[i]) if scales is not None else wanted[i]
+        if not isinstance(count, int) or count <= 0:
+            return None
+        places = np.arange(count).astype(single)
+        if align_corners:  # both compute the same ratio
+            ratio = single((size - 1) / (count - 1)) if count > 1 else single(0)
+            own, other = np.floor(ratio * places + single(0.5)), np.floor(places * ratio + single(0.5))
+        else:
+            ratio = single(1 / scales[i]) if scales is not None else single(size / count)
+            factor = single(scales[i]) if scales is not None else single(count / size)
+            own, other = np.floor(ratio * places), np.floor(places / factor)
+        picks.append(np.minimum(own, size - 1).astype(np.int64))
+        differ = differ or bool(np.any(np.minimum(other, size - 1) != picks[-1]))
+    return picks if differ else None
 
 
 def _wanted(

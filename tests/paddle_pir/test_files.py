@@ -149,3 +149,13 @@ def test_weights_are_mapped_not_copied():
     assert all(w.base is not None for w in weights.values())
     with pytest.raises(FormatError, match="ends after"):
         read_parameters(FIXTURES / "digits_paddle.pdiparams", [*program.parameter_names, "zz"])
+
+
+@pytest.mark.parametrize("name", [b"hard_swizz", b"zeros_like"])
+def test_a_legacy_op_without_a_rule_is_not_taken_for_one_of_pir(tmp_path, name):
+    """Its operands stand in the order of their slots' names, which says nothing."""
+    data = (FIXTURES / "digits_paddle_legacy.pdmodel").read_bytes()
+    (tmp_path / "model.pdmodel").write_bytes(data.replace(b"hard_swish", name))
+    shutil.copy(FIXTURES / "digits_paddle_legacy.pdiparams", tmp_path / "model.pdiparams")
+    with pytest.raises(anyonnx.UnsupportedOps, match=f"legacy.{name.decode()} x1 at {name.decode()} number 1"):
+        anyonnx.to_onnx(tmp_path / "model.pdmodel", compare=False)
