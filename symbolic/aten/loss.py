@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import cast, promoted, unsupported, value_of
+from .promotion import as_float, cast, promoted, unsupported, value_of
 from .reduction import reduce
 from .shape import size_at
 
@@ -214,6 +214,7 @@ def cosine_embedding_loss(
 ) -> Value:
     """aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, ...) -> Tensor"""
     eps = 1e-12
+    input1, input2 = as_float(g, input1), as_float(g, input2)
     product = g.ReduceSum(g.Mul(input1, input2), [-1], keepdims=0)
     squares = [g.Add(g.ReduceSum(g.Mul(v, v), [-1], keepdims=0), eps) for v in (input1, input2)]
     cosine = g.Div(product, g.Sqrt(g.Mul(*squares)))

@@ -409,7 +409,8 @@ def pairwise_distance(
     g: GraphBuilder, x1: Value, x2: Value, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Value:
     """aten::pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor"""
-    return linalg_vector_norm(g, g.Add(g.Sub(x1, x2), eps), p, [-1], keepdim)
+    gap = g.Sub(as_float(g, x1), as_float(g, x2))
+    return linalg_vector_norm(g, g.Add(gap, eps), p, [-1], keepdim)
 
 
 @symbolic("aten", "cdist", "_cdist_forward")

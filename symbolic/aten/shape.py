@@ -11,7 +11,7 @@ from ..builder import GraphBuilder
 from ..dims import product
 from ..registry import symbolic
 from ..value import Value
-from .promotion import NARROW, DataType, cast, compute, result_type, unsupported
+from .promotion import NARROW, DataType, cast, compute, is_float, result_type, unsupported
 
 Sizes = Sequence[Any]
 
@@ -182,19 +182,19 @@ def unsqueeze(g: GraphBuilder, self: Value, dim: int) -> Value:
     return g.Unsqueeze(self, [dim])
 
 
-@symbolic("aten", "squeeze", "squeeze_copy")
+@symbolic("aten", "squeeze.default", "squeeze_copy.default")
 def squeeze(g: GraphBuilder, self: Value) -> Value:
     """aten::squeeze(Tensor(a) self) -> Tensor(a)"""
     return squeeze_dims(g, self, list(range(self.rank)))
 
 
-@symbolic("aten", "squeeze.dim")
+@symbolic("aten", "squeeze.dim", "squeeze_copy.dim")
 def squeeze_dim(g: GraphBuilder, self: Value, dim: int) -> Value:
     """aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)"""
     return squeeze_dims(g, self, [dim])
 
 
-@symbolic("aten", "squeeze.dims")
+@symbolic("aten", "squeeze.dims", "squeeze_copy.dims")
 def squeeze_dims(g: GraphBuilder, self: Value, dim: Sequence[int]) -> Value:
     """aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)"""
     # an open axis isn't squeezed: the capture has taken it to be another size than 1
@@ -478,7 +478,7 @@ def unfold(g: GraphBuilder, self: Value, dimension: int, size: int, step: int) -
 @symbolic("aten", "pixel_shuffle")
 def pixel_shuffle(g: GraphBuilder, self: Value, upscale_factor: int) -> Value:
     """aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor"""
-    if self.rank == 4:
+    if self.rank == 4 and is_float(self.element):  # onnxruntime has no kernel for integers
         return g.DepthToSpace(self, blocksize=upscale_factor, mode="CRD")
     *batch, c, h, w = sizes(g, self)
     r = upscale_factor
