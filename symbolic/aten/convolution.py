@@ -96,8 +96,12 @@ def conv_transpose(
     count = weight.rank - 2
     batched = input.rank == weight.rank
     padding, extra = spread(padding, count), spread(output_padding, count)
+    x = input if batched else g.Unsqueeze(input, [0])
+    if any(e >= s for e, s in zip(extra, spread(stride, count), strict=True)):
+        y = _widely_padded(g, x, weight, bias, spread(stride, count), padding, extra, groups, spread(dilation, count))
+        return y if batched else g.Squeeze(y, [0])
     y = g.ConvTranspose(
-        input if batched else g.Unsqueeze(input, [0]),
+        x,
         weight,
         bias,
         strides=spread(stride, count),
@@ -107,6 +111,26 @@ def conv_transpose(
         group=groups,
     )
     return y if batched else g.Squeeze(y, [0])
+
+
+def _widely_padded(
+    g: GraphBuilder,
+    x: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: list[int],
+    padding: list[int],
+    extra: list[int],
+    groups: int,
+    dilation: list[int],
+) -> Value:
+    """With output padding of a stride and more, which runtimes refuse: the whole result, then cut and filled."""
+    from .padding import constant_pad_nd
+
+    y = g.ConvTranspose(x, weight, None, strides=stride, dilations=dilation, group=groups)
+    sides = [side for p, e in zip(padding[::-1], extra[::-1], strict=True) for side in (-p, e - p)]
+    y = constant_pad_nd(g, y, sides)
+    return y if bias is None else g.Add(y, g.reshape(bias, [-1] + [1] * len(stride)))
 
 
 @symbolic("aten", "convolution", "_convolution", "_convolution.deprecated")

@@ -359,6 +359,8 @@ row("conv3d", lambda x, w: F.conv3d(x, w), "f[n,2,4,h,w] f[3,2,3,3,3]")
 row("conv_transpose1d", lambda x, w: F.conv_transpose1d(x, w, stride=2), "f[n,4,w] f[4,3,3]")
 row("conv_transpose2d", lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1, 2), "f[n,4,h,w] f[4,3,3,3] f[6]",
     node="ConvTranspose")  # fmt: skip
+row("conv_transpose2d_wide", lambda x, w, b: F.conv_transpose2d(x, w, b, (3, 2), (1, 2), (2, 3), 2, 4),
+    "f[n,4,h,w] f[4,3,4,5] f[6]")  # fmt: skip
 row("max_pool1d", lambda x: F.max_pool1d(x, 3, 2), "f[n,2,w]")
 row("max_pool2d", lambda x: F.max_pool2d(x, 3, 2, 1), "f[n,2,h,w]", node="MaxPool")
 row("max_pool2d_ceil", lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True), "f[n,2,8,10]")
