@@ -228,7 +228,7 @@ def compare(
         loaded_source.run,
         input_sets(loaded_source),
         providers=providers,
-        tolerance=tolerance,
+        tolerance=tolerance if tolerance is not None else loaded_source.precision or None,
         labels=loaded_source.labels,
     )
 
@@ -362,7 +362,7 @@ def _compare(
             run,
             sets,
             providers=providers,
-            tolerance=tolerance,
+            tolerance=tolerance if tolerance is not None else source.precision or None,
             trace=trace,
             labels=result.source.labels,
         )

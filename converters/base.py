@@ -47,6 +47,7 @@ class Source(ABC):
         specs: Inputs of the ONNX model, named, in order, open dims as names.
         output_names: Names of the ONNX outputs, in order.
         labels: Outputs that hold class labels or indices: compared for equality.
+        precision: Tier of `validation.tolerances` that the source computes in, where its outputs' dtypes promise more.
         samples: Inputs that the caller or the file gave; None where they have to be made up.
     """
 
@@ -55,6 +56,7 @@ class Source(ABC):
     specs: list[TensorSpec]
     output_names: list[str]
     labels: Sequence[str] = ()
+    precision: str = ""
     samples: Arrays | None = None
 
     @abstractmethod

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 
 from ...symbolic.builder import GraphBuilder
-from ...symbolic.errors import MissingDependency, MissingOp, UnsupportedOps
+from ...symbolic.errors import MissingDependency
 from ...symbolic.ml.labels import pick
-from ...symbolic.ml.packing import sum_trees
-from ...symbolic.objectives import links
-from ...symbolic.objectives.cat import DIALECT
-from ...symbolic.registry import registry
-from ...symbolic.value import Value
 from ..base import Arrays, Options, renamed
 from ..rows import MatrixSource, Rows, points_of
 from .info import MULTILABEL
 from .model import CatModel
+from .translate import class_index, predict, raw_values, require
 
 
 class CatboostSource(MatrixSource):
@@ -73,44 +67,17 @@ class CatboostSource(MatrixSource):
         found = [_plain(label), np.asarray(live.predict_proba(x, thread_count=1))]
         return dict(zip(self.output_names, found, strict=True))
 
-    @property
-    def function(self) -> str:
-        """Name of the symbolic function that ends the model."""
-        return "raw" if self.kind == "raw" else self.model.loss
-
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
-        registry.require(DIALECT, [(self.function, "loss function")], g.opset)
-        if self.kind == "classifier" and self.model.classes is None and self.model.loss not in MULTILABEL:
-            reason = "CatBoostClassifier has no probabilities with it: convert it as raw values (kind=raw)"
-            raise UnsupportedOps([MissingOp(DIALECT, self.model.loss, 1, ("loss function",), reason)])
+        require(self.model, self.kind, g.opset)
         spec = self.specs[0]
         x = g.input(spec.name, spec.dtype, spec.shape)
         with g.at("trees"):
-            raw = self._raw(g, x)
-        with g.at(self.function):
-            found = registry.lookup(DIALECT, self.function, g.opset)
-            assert found is not None
-            value: Value = found.function(g, raw)
+            raw = raw_values(g, x, self.model)
         if self.kind == "classifier":
-            g.output(self._label(g, raw), self.output_names[0])
-        g.output(value, self.output_names[-1])
-
-    def _raw(self, g: GraphBuilder, x: Value) -> Value:
-        total = sum_trees(g, x, self.model.table)
-        if self.model.scale != 1:
-            total = g.Mul(total, np.float64(self.model.scale))
-        return g.Add(total, self.model.bias) if self.model.bias.any() else total
-
-    def _label(self, g: GraphBuilder, raw: Value) -> Value:
-        """``predict``: the first class of the greatest value; of two classes, the second above the border."""
-        border = np.float64(-math.log(1 / self.model.threshold - 1))
-        if self.model.classes is None:
-            return g.Cast(g.Greater(raw, border), to=ir.DataType.INT64)
-        if self.model.outputs > 1:
-            return pick(g, self.model.classes, links.first_greatest(g, raw))
-        second = g.Cast(g.Greater(links.column(g, raw), border), to=ir.DataType.INT64)
-        return pick(g, self.model.classes, second)
+            index, classes = class_index(g, raw, self.model), self.model.classes
+            g.output(index if classes is None else pick(g, classes, index), self.output_names[0])
+        g.output(predict(g, raw, self.model, self.kind), self.output_names[-1])
 
 
 def _plain(label: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import warnings
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...symbolic.errors import CaptureError, InputSpecError, MissingDependency, UntrustedFile
+from ...symbolic.estimators.calling import DIALECT, walk
+from ...symbolic.registry import registry
 from ..base import Frontend, Options, type_names
 from ..pickles import pickle_imports
 from .inputs import read_inputs
@@ -48,8 +51,18 @@ class SklearnFrontend(Frontend):
         if isinstance(model, (str, os.PathLike)):
             model, described = load_file(Path(model), options.trust)
         _check_fitted(model)
+        _meet_others(model)
         layout = read_inputs(model, inputs, options)
         return SklearnSource(model, layout, options, described)
+
+
+def _meet_others(model: Any) -> None:
+    """Registers the estimators of the libraries with frontends of their own that stand inside the model."""
+    registry.load(DIALECT)  # tells which estimators hold others
+    for estimator, _ in walk(model, ""):
+        for name in type_names(estimator):
+            if name.split(".")[0] in _OTHERS:
+                importlib.import_module(f"..from_{name.split('.')[0]}.estimators", __package__)
 
 
 def _check_fitted(model: Any) -> None:

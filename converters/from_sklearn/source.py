@@ -10,10 +10,10 @@ import numpy as np
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import CaptureError, TranslationError
-from ...symbolic.estimators.calling import Classified, Clustered, Features, Frame, call, matrix, name_of, require
+from ...symbolic.estimators.calling import Classified, Clustered, Features, Frame, call, matrix, name_of, require, walk
 from ...symbolic.ml.labels import pick
 from ...symbolic.value import Value
-from ..base import Arrays, Options, Source, renamed
+from ..base import Arrays, Options, Source, renamed, type_names
 from .inputs import Layout
 from .samples import hard_rows
 
@@ -42,6 +42,8 @@ class SklearnSource(Source):
         self.specs = layout.specs
         self.samples = layout.samples
         self.methods = _methods(model)
+        if any(n.startswith("xgboost.") for est, _ in walk(model, "") for n in type_names(est)):
+            self.precision = "fp32-exact"  # XGBoost computes in float32, also where its results meet doubles
         self.output_names = renamed(list(self.methods), options.output_names, "output")
         self.labels = [given for own, given in zip(self.methods, self.output_names, strict=True) if own == "label"]
 
@@ -55,6 +57,8 @@ class SklearnSource(Source):
             except AttributeError as error:  # what a model lacks that another release made
                 text = str(error).split("\n")[0]
                 raise CaptureError(f"{self.description} can't run: {text}; was it made by another release?") from error
+        if "label" in self.methods and np.ndim(found[0]) == 2 and np.shape(found[0])[1] == 1:
+            found[0] = np.reshape(found[0], -1)  # CatBoost gives a column where there are several classes
         return dict(zip(self.output_names, map(_array, found), strict=True))
 
     def translate(self, g: GraphBuilder) -> None:

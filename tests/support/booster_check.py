@@ -57,11 +57,13 @@ def assert_exact(
             for session in sessions(build(source, opset)):
                 for inputs, expected in rows.values():
                     found = dict(zip(source.output_names, session.run(None, inputs), strict=True))
-                    same(expected, found, source.labels)
+                    same(expected, found, source.labels, SINGLE if source.precision else DOUBLE)
     return source
 
 
-def same(expected: dict[str, np.ndarray], found: dict[str, np.ndarray], labels: Sequence[str]) -> None:
+def same(
+    expected: dict[str, np.ndarray], found: dict[str, np.ndarray], labels: Sequence[str], double: float = DOUBLE
+) -> None:
     for name, right in expected.items():
         result = found[name]
         assert result.shape == right.shape, (name, result.shape, right.shape)
@@ -75,7 +77,7 @@ def same(expected: dict[str, np.ndarray], found: dict[str, np.ndarray], labels: 
             continue
         error = np.abs(result.astype(np.float64) - right)[finite].max()
         scale = max(float(np.abs(right[finite]).max()), 1e-300)
-        allowed = DOUBLE if right.dtype == np.float64 else SINGLE
+        allowed = double if right.dtype == np.float64 else SINGLE
         assert error <= allowed * scale, f"{name}: {error / scale:.3g} > {allowed}"
 
 

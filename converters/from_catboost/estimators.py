@@ -1,0 +1,32 @@
+"""CatBoost's models as steps of scikit-learn pipelines: imported when one is met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.builder import GraphBuilder
+from ...symbolic.estimators.calling import DIALECT, Classified, Features, matrix
+from ...symbolic.registry import symbolic
+from ...symbolic.value import Value
+from . import read_live
+from .translate import class_index, predict, raw_values, require
+
+
+@symbolic(DIALECT, "catboost.core.CatBoostClassifier")
+def catboost_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """CatBoostClassifier.predict_proba(X): the loss function's probabilities"""
+    model = read_live(est)
+    require(model, "classifier", g.opset)
+    raw = raw_values(g, matrix(g, x), model)
+    classes = np.arange(2) if model.classes is None else model.classes
+    return Classified(class_index(g, raw, model), classes, predict(g, raw, model, "classifier"))
+
+
+@symbolic(DIALECT, "catboost.core.CatBoostRegressor")
+def catboost_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """CatBoostRegressor.predict(X): the loss function's default prediction"""
+    model = read_live(est)
+    require(model, "regressor", g.opset)
+    return predict(g, raw_values(g, matrix(g, x), model), model, "regressor")

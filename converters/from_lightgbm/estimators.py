@@ -1,0 +1,29 @@
+"""LightGBM's wrappers as steps of scikit-learn pipelines: imported when one is met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...symbolic.builder import GraphBuilder
+from ...symbolic.estimators.calling import DIALECT, Classified, Features, matrix
+from ...symbolic.registry import symbolic
+from ...symbolic.value import Value
+from . import read_live
+from .translate import classify, predict, raw_score, require
+
+
+@symbolic(DIALECT, "lightgbm.sklearn.LGBMClassifier")
+def lgbm_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """LGBMClassifier.predict_proba(X): the objective's probabilities"""
+    model, classes = read_live(est)
+    require(model, g.opset, True)
+    index, shares = classify(g, raw_score(g, matrix(g, x), model), model)
+    return Classified(index, est.classes_ if classes is None else classes, shares)
+
+
+@symbolic(DIALECT, "lightgbm.sklearn.LGBMModel")
+def lgbm_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """LGBMRegressor.predict(X): the objective's conversion of the summed trees"""
+    model, _ = read_live(est)
+    require(model, g.opset, False)
+    return predict(g, raw_score(g, matrix(g, x), model), model)

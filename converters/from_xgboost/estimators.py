@@ -1,0 +1,36 @@
+"""XGBoost's wrappers as steps of scikit-learn pipelines: imported when one is met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.builder import GraphBuilder
+from ...symbolic.estimators.calling import DIALECT, Classified, Features, matrix
+from ...symbolic.registry import symbolic
+from ...symbolic.value import Value
+from . import read_live
+from .translate import classify, margin, predict, require
+
+
+def _raw(g: GraphBuilder, x: Features, est: Any) -> tuple[Any, Value]:
+    model = read_live(est)
+    require(model, g.opset)
+    # the result may be mixed with doubles, where the last bits of float32 sums would show
+    return model, margin(g, matrix(g, x), model, float(est.missing), ordered=True)
+
+
+@symbolic(DIALECT, "xgboost.sklearn.XGBClassifier")
+def xgb_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """XGBClassifier.predict_proba(X): the objective's probabilities"""
+    model, raw = _raw(g, x, est)
+    index, shares = classify(g, raw, model)
+    return Classified(index, np.arange(model.classes), shares)
+
+
+@symbolic(DIALECT, "xgboost.sklearn.XGBRegressor", "xgboost.sklearn.XGBModel", "xgboost.sklearn.XGBRanker")
+def xgb_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """XGBRegressor.predict(X): the objective's transformation of the summed trees"""
+    model, raw = _raw(g, x, est)
+    return predict(g, raw, model)
