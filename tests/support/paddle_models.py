@@ -57,7 +57,7 @@ def convert_models(opset, names):
         "vgg11": lambda: vision("vgg11"),
         "shufflenet_v2_x0_5": lambda: vision("shufflenet_v2_x0_5"),
         "densenet121": lambda: vision("densenet121"),
-        "googlenet": lambda: vision("googlenet"),
+        "googlenet": lambda: vision("googlenet", 224),
         "inception_v3": lambda: vision("inception_v3", 128),
         "bert": lambda: (Bert(), ["input_ids:int64[batch,length]", "mask:int64[batch,length]"]),
         "tagger": lambda: (Tagger(), ["ids:int64[batch,length]"]),
