@@ -36,11 +36,11 @@ def outputs(model, sample, optimized):
 def test_files_against_the_outputs_beside_them(name, opset):
     done = anyonnx.to_onnx(FIXTURES / name, opset=opset, compare=False)
     assert done.source.specs[0].shape[0] == "batch"
-    known = np.load((FIXTURES / name).with_suffix(".npz"))
+    with np.load((FIXTURES / name).with_suffix(".npz")) as loaded:
+        sample, *known = (loaded[key] for key in loaded.files)
     for optimized in (False, True):
-        results = outputs(done.proto().SerializeToString(), known["input_0"], optimized)
-        for i, result in enumerate(results):
-            expected = known[f"output_{i}"]
+        results = outputs(done.proto().SerializeToString(), sample, optimized)
+        for expected, result in zip(known, results, strict=True):
             assert result.shape == expected.shape and result.dtype == expected.dtype
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
