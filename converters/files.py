@@ -225,7 +225,7 @@ def _by_text(path: Path, head: bytes, size: int) -> FileKind | None:
         if not tail.rstrip().endswith(b"}"):
             raise InputSpecError(f"{path} is a truncated JSON file")
         return _sniff_json(path, first[1].decode("utf-8", "replace"), head + tail)
-    if b"stablehlo." in head and b"module" in head:
+    if b"stablehlo." in head and b"module" in head and b"\0" not in head:
         return FileKind("jax", "mlir", "StableHLO text (.mlir)")
     return None
 

@@ -237,9 +237,9 @@ class ModuleWalk:
         """Dtype and sizes of a result; open ones from the operands, where the operation tells."""
         dtype = element_type(type_)
         assert dtype is not None  # `require` has looked
-        sizes: tuple[Any, ...] = static_sizes(type_)
+        sizes: list[Any] = list(static_sizes(type_))
         if None not in sizes:
-            return Typed(dtype, sizes)
+            return Typed(dtype, tuple(sizes))
         told: tuple[Any, ...] | None = None
         if is_pointwise(row.function):
             told = broadcast(*(s for _, s in known if len(s) == len(sizes)))
@@ -248,8 +248,8 @@ class ModuleWalk:
         elif row.name == "while":
             told = known[index][1]
         if told is not None and len(told) == len(sizes):
-            sizes = tuple(t if s is None else s for s, t in zip(sizes, told, strict=True))
-        return Typed(dtype, sizes)
+            sizes = [t if s is None else s for s, t in zip(sizes, told, strict=True)]
+        return Typed(dtype, tuple(sizes))
 
     def _constant(self, g: GraphBuilder, operation: Any) -> Value:
         attribute = operation.attributes["value"]

@@ -199,6 +199,13 @@ def test_stablehlo_text():
     assert [s.name for s in result.source.specs] == ["input"]
 
 
+def test_a_small_export_is_not_taken_for_text(tmp_path):
+    exported = jax.export.export(jax.jit(lambda x: (x + 1, x * 2)))(jax.ShapeDtypeStruct((3,), jnp.float32))
+    path = tmp_path / "small.jaxexp"
+    path.write_bytes(exported.serialize())
+    assert to_onnx(path).parity.passed
+
+
 def test_a_file_that_is_not_whole(tmp_path):
     data = (FIXTURES / "digits_flax.jaxexp").read_bytes()
     path = tmp_path / "half.jaxexp"
