@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,13 +64,14 @@ def _matrix(report: SuiteReport) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("model", overflow="fold", no_wrap=True)
     for title in ("framework", *[f"opset {n}" for n in opsets]):
-        table.add_column(title)
+        table.add_column(title, no_wrap=True)
     rows: dict[tuple[str, str], dict[int, Outcome]] = {}
     for outcome in report.outcomes:
         rows.setdefault((outcome.case.name, outcome.case.framework), {})[outcome.case.opset] = outcome
     for (name, framework), found in rows.items():
         table.add_row(name, framework, *[_cell(found.get(n)) for n in opsets])
-    Console(markup=False, highlight=False).print(table)
+    # a log has no width: lines are never broken there
+    Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def _cell(outcome: Outcome | None) -> str:
