@@ -36,6 +36,7 @@ FRONTENDS = {
     "paddle": (".from_paddle", "PaddleFrontend"),
     "jax": (".from_jax", "JaxFrontend"),
     "keras": (".from_keras", "KerasFrontend"),
+    "tensorflow": (".from_tensorflow", "TensorflowFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),
 }
 Stage = Callable[[str, "float | None"], None]

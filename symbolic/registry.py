@@ -21,6 +21,7 @@ DIALECT_PACKAGES = {
     "stablehlo": "stablehlo",
     "keras_layers": "keras_layers",
     "paddle_pir": "paddle_pir",
+    "tf_graph": "tf_graph",
     "xgboost": "objectives",
     "lightgbm": "objectives",
     "catboost": "objectives",

@@ -1,0 +1,1 @@
+"""Symbolic functions of TensorFlow's graph operations, by the name of the op."""

@@ -1,0 +1,450 @@
+"""Operations of TensorFlow graphs, each against TensorFlow in onnxruntime, at two sizes of each open dim."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+tf = pytest.importorskip("tensorflow")
+
+from anyonnx.converters.api import to_onnx  # noqa: E402
+from anyonnx.symbolic.errors import InputSpecError, UnsupportedOps  # noqa: E402
+
+IMAGE, ROWS, VECTOR = "x:float32[n,8,9,3]", "x:float32[n,6]", "x:float32[n]"
+INTS = "x:int32[n,6]"
+draw = np.random.default_rng(0).normal
+
+
+def f32(*shape: int) -> Any:
+    return tf.constant(draw(0, 0.5, shape).astype(np.float32))
+
+
+CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
+    "arithmetic": ([ROWS], lambda x: (x + 1.0, x - x[:1], x * 3.0, x / 2.0, x // 0.7, x % 0.7, x**2, -x, abs(x))),
+    "whole numbers": ([INTS], lambda x: (x // 3, x % 3, x // -2, tf.truncatediv(x, 3), x * x, tf.square(x), -x)),
+    "elementary": (
+        [ROWS],
+        lambda x: [
+            f(x) for f in (tf.exp, tf.sin, tf.tanh, tf.math.erf, tf.math.erfc, tf.math.expm1, tf.floor, tf.round)
+        ],
+    ),
+    "positive": ([ROWS], lambda x: [f(tf.abs(x) + 0.1) for f in (tf.math.log, tf.math.log1p, tf.sqrt, tf.math.rsqrt)]),
+    "no nan": ([ROWS], lambda x: (tf.math.divide_no_nan(x, tf.round(x)), tf.math.xlogy(tf.round(x), tf.abs(x) + 1.0))),
+    "activations": (
+        [ROWS],
+        lambda x: [
+            f(x)
+            for f in (
+                tf.nn.relu,
+                tf.nn.relu6,
+                tf.nn.elu,
+                tf.nn.selu,
+                tf.nn.gelu,
+                tf.nn.silu,
+                tf.nn.softplus,
+                tf.nn.leaky_relu,
+                tf.nn.softmax,
+                tf.nn.log_softmax,
+                tf.sigmoid,
+            )
+        ],
+    ),
+    "comparisons": (
+        [ROWS],
+        lambda x: (x > 0.0, x <= x[:1], tf.equal(x, x), tf.where(x > 0.0, x, 0.0), (x > 0.0) & (x < 1.0)),
+    ),
+    "reductions": (
+        [ROWS],
+        lambda x: (
+            tf.reduce_sum(x),
+            tf.reduce_mean(x, 1, True),
+            tf.reduce_max(x, [0, 1]),
+            tf.reduce_min(x, -1),
+            tf.reduce_prod(x, 1),
+            tf.reduce_any(x > 0.0, 1),
+            tf.reduce_all(x > 0.0),
+            tf.argmax(x, 1),
+            tf.math.cumsum(x, 1, exclusive=True),
+            tf.math.cumprod(x, 1),
+            tf.norm(x, axis=1),
+            tf.math.reduce_logsumexp(x, 1),
+            tf.math.reduce_std(x, 1),
+        ),
+    ),
+    "shapes": (
+        [IMAGE],
+        lambda x: (
+            tf.reshape(x, [tf.shape(x)[0], -1]),
+            tf.transpose(x, [0, 2, 1, 3]),
+            tf.expand_dims(x, 1),
+            tf.squeeze(x[:, :1], 1),
+            tf.stack([x, x], 1),
+            tf.concat([x, x], -1),
+            tf.size(x),
+            tf.rank(x),
+            tf.tile(x, [1, 2, 1, 1]),
+            tf.reverse(x, [1]),
+            tf.roll(x, 2, 1),
+            tf.zeros_like(x),
+            tf.fill([tf.shape(x)[0], 2], 3.0),
+            tf.broadcast_to(x[:, :1], tf.shape(x)),
+            *tf.split(x, 3, -1),
+            *tf.split(x, [2, 7], 2),
+            *tf.unstack(x, axis=1)[:2],
+        ),
+    ),
+    "slices": (
+        [IMAGE],
+        lambda x: (
+            x[:, 1:4],
+            x[..., -1],
+            x[:, ::-2],
+            x[0],
+            x[:, tf.newaxis, 2],
+            x[-1:, :, 3:, 0],
+            x[:, -2:, tf.newaxis],
+            tf.slice(x, [0, 1, 2, 0], [-1, 3, -1, 2]),
+            x[:, : tf.shape(x)[0]],
+        ),
+    ),
+    "gathers": (
+        [ROWS],
+        lambda x: (
+            tf.gather(x, [3, 1], axis=1),
+            tf.gather(x, [[0, 1]]),
+            tf.gather_nd(x, [[0, 1], [1, 2]]),
+            tf.gather(x, tf.argsort(x), batch_dims=1),
+            tf.boolean_mask(x, x > 0.0),
+            tf.where(x > 0.0),
+            tf.one_hot(tf.argmax(x, 1), 6),
+            tf.one_hot([1, 2], 3, axis=0),
+            *tf.math.top_k(x, 2),
+        ),
+    ),
+    "scatters": (
+        [ROWS],
+        lambda x: (
+            tf.tensor_scatter_nd_update(x, [[0]], [[1.0] * 6]),
+            tf.tensor_scatter_nd_add(x, [[0], [0]], [[1.0] * 6] * 2),
+            tf.scatter_nd([[1], [1]], x[:2], [4, 6]),
+            tf.dynamic_stitch([[0, 2], [1]], [x[:2], x[:1]]),
+            tf.math.unsorted_segment_max(x[:2], [2, 0], 4),
+            tf.math.segment_sum(x[:2], [0, 2]),
+            tf.math.segment_max(x[:2], [0, 2]),
+            tf.math.segment_mean(x[:2], [1, 1]),
+        ),
+    ),
+    "counting": (
+        ["x:int32[n]"],
+        lambda x: (
+            tf.unique(x)[0],
+            tf.unique(x)[1],
+            tf.unique_with_counts(x)[2],
+            tf.math.bincount(tf.abs(x) % 5, minlength=5, maxlength=5),
+            tf.searchsorted([1, 3, 5], x),
+            tf.raw_ops.Bucketize(input=x, boundaries=[0.0, 2.0]),
+        ),
+    ),
+    "padding": (
+        [IMAGE],
+        lambda x: (
+            tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 0]]),
+            tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 0]], "REFLECT"),
+            tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 0]], "SYMMETRIC"),
+            tf.pad(x, [[0, 1], [0, 0], [0, 0], [0, 0]], constant_values=2.0),
+        ),
+    ),
+    "products": (
+        [ROWS],
+        lambda x: (
+            x @ f32(6, 4),
+            tf.matmul(x, x, transpose_b=True),
+            tf.einsum("ij,jk->ki", x, f32(6, 3)),
+            tf.linalg.matmul(tf.stack([x, x]), tf.stack([x, x]), transpose_a=True),
+            tf.tensordot(x, f32(6, 2), 1),
+        ),
+    ),
+    "matrices": (
+        ["x:float32[n,4,4]"],
+        lambda x: (
+            tf.linalg.band_part(x, 1, -1),
+            tf.linalg.diag(x[:, 0]),
+            tf.linalg.diag(x[:, 0], k=1),
+            tf.linalg.diag_part(x),
+            tf.linalg.diag_part(x, k=-1),
+            tf.linalg.set_diag(x, x[:, 0]),
+            tf.linalg.det(x),
+            tf.linalg.trace(x),
+        ),
+    ),
+    "convolutions": (
+        [IMAGE],
+        lambda x: (
+            tf.nn.conv2d(x, f32(3, 3, 3, 4), 2, "SAME"),
+            tf.nn.conv2d(x, f32(2, 3, 3, 4), 1, "VALID", dilations=2),
+            tf.nn.conv2d(x, f32(3, 3, 3, 4), 1, [[0, 0], [1, 0], [2, 1], [0, 0]]),
+            tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, f32(3, 3, 3, 4), 1, "SAME"), f32(4))),
+            tf.nn.depthwise_conv2d(x, f32(3, 3, 3, 2), [1, 1, 1, 1], "SAME"),
+            tf.nn.conv2d(x, f32(3, 3, 1, 6), 1, "SAME"),
+            tf.nn.conv2d_transpose(x, f32(3, 3, 4, 3), [tf.shape(x)[0], 16, 18, 4], 2),
+            tf.nn.conv2d_transpose(x, f32(3, 3, 4, 3), [tf.shape(x)[0], 17, 19, 4], 2, "VALID"),
+            tf.nn.conv1d(x[:, 0], f32(3, 3, 4), 1, "SAME"),
+        ),
+    ),
+    "volumes": (
+        ["x:float32[n,4,5,6,2]"],
+        lambda x: (
+            tf.nn.conv3d(x, f32(2, 2, 2, 2, 3), [1, 1, 2, 1, 1], "SAME"),
+            tf.nn.max_pool3d(x, 2, 2, "VALID"),
+            tf.nn.avg_pool3d(x, 2, 2, "SAME"),
+        ),
+    ),
+    "pooling": (
+        [IMAGE],
+        lambda x: (
+            tf.nn.max_pool2d(x, 2, 2, "SAME"),
+            tf.nn.avg_pool2d(x, 3, 2, "SAME"),
+            tf.nn.max_pool2d(x, [3, 2], 1, "VALID"),
+            *tf.nn.max_pool_with_argmax(x, 2, 2, "SAME"),
+            tf.nn.lrn(x, 1),
+        ),
+    ),
+    "normalised": (
+        [IMAGE],
+        lambda x: (
+            tf.raw_ops.FusedBatchNormV3(
+                x=x, scale=[1.0, 2, 3], offset=[0.0, 1, 0], mean=[0.1, 0, 0], variance=[1.0, 2, 1], is_training=False
+            )[0],
+            tf.raw_ops.FusedBatchNormV3(
+                x=x, scale=[1.0, 2, 3], offset=[0.0, 1, 0], mean=[], variance=[], is_training=True
+            )[:3],
+            tf.nn.batch_normalization(x, *tf.nn.moments(x, [1, 2], keepdims=True), None, f32(3), 1e-3),
+        ),
+    ),
+    "blocks": (
+        ["x:float32[n,4,6,8]"],
+        lambda x: (
+            tf.nn.space_to_depth(x, 2),
+            tf.nn.depth_to_space(x, 2),
+            tf.space_to_batch(x, [2, 3], [[0, 0], [1, 2]]),
+            tf.batch_to_space(tf.concat([x] * 4, 0), [2, 2], [[0, 1], [1, 0]]),
+        ),
+    ),
+    "resized": (
+        [IMAGE],
+        lambda x: (
+            tf.image.resize(x, [16, 5]),
+            tf.image.resize(x, [4, 18], "nearest"),
+            tf.image.resize(x, [11, 7], "bicubic"),
+            tf.compat.v1.image.resize_bilinear(x, [16, 27]),
+            tf.compat.v1.image.resize_nearest_neighbor(x, [16, 27]),
+            tf.compat.v1.image.resize_bilinear(x, [15, 17], align_corners=True),
+        ),
+    ),
+    "cropped": (
+        [IMAGE],
+        lambda x: (
+            tf.image.crop_and_resize(x, [[0.1, 0.2, 0.9, 1.2], [0, 0, 1, 1]], [1, 0], [4, 5]),
+            tf.image.crop_and_resize(x, [[0.1, 0.2, 0.9, 0.7]], [0], [1, 3], "nearest"),
+            tf.image.rgb_to_hsv(tf.abs(x)),
+            tf.image.hsv_to_rgb(tf.sigmoid(x)),
+            tf.image.adjust_contrast(x, 2.0),
+        ),
+    ),
+    "suppressed": (
+        ["x:float32[12,4]", "s:float32[12]"],
+        lambda x, s: (
+            tf.image.non_max_suppression(x, s, 5, 0.5),
+            *tf.image.non_max_suppression_padded(x, s, 6, 0.4, 0.0, pad_to_max_output_size=True),
+        ),
+    ),
+    "sequences": (
+        ["x:float32[n,5,2]"],
+        lambda x: (
+            tf.reverse_sequence(x[:2], [2, 4], 1),
+            tf.reverse_sequence(tf.transpose(x[:2], [1, 0, 2]), [2, 4], 0, 1),
+        ),
+    ),
+    "losses": (
+        [ROWS],
+        lambda x: (
+            tf.nn.softmax_cross_entropy_with_logits(tf.nn.softmax(x), x * 2.0),
+            tf.nn.sparse_softmax_cross_entropy_with_logits(tf.argmax(x, 1), x),
+            tf.nn.l2_loss(x),
+        ),
+    ),
+    "simulated": (
+        [ROWS],
+        lambda x: (
+            tf.quantization.fake_quant_with_min_max_args(x, -1.0, 2.0),
+            tf.quantization.fake_quant_with_min_max_vars(x, -0.3, 1.7, 4, True),
+        ),
+    ),
+    "casts": (
+        [ROWS],
+        lambda x: (
+            tf.cast(x, tf.int32),
+            tf.cast(x > 0.0, tf.float32),
+            tf.cast(tf.cast(x, tf.float64) * 2.0, tf.float32),
+            tf.linspace(0.0, 1.0, 5),
+            tf.range(tf.shape(x)[0]),
+        ),
+    ),
+}
+
+
+def function(specs: list[str], call: Callable[..., Any]) -> Any:
+    """A tf.function of those inputs."""
+    from anyonnx.symbolic.spec import parse_spec
+
+    parsed = [parse_spec(s) for s in specs]
+    return tf.function(
+        call,
+        input_signature=[
+            tf.TensorSpec([None if isinstance(d, str) else d for d in s.shape], s.dtype, name=s.name) for s in parsed
+        ],
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_op_gives_what_tensorflow_gives(name: str) -> None:
+    assert to_onnx(function(*CASES[name]), opset=18).parity.passed
+
+
+@pytest.mark.parametrize("opset", [11, 13, 17, 25])
+@pytest.mark.parametrize("name", ["convolutions", "slices", "reductions", "gathers", "shapes", "pooling", "products"])
+def test_other_opsets(name: str, opset: int) -> None:
+    assert to_onnx(function(*CASES[name]), opset=opset).parity.passed
+
+
+# --- control flow ---------------------------------------------------------------------------------------------------
+
+
+def doubling(x: Any) -> Any:
+    count = tf.constant(0)
+    while count < tf.shape(x)[0]:
+        x = x * 2.0 + 1.0
+        count += 1
+    return x, count
+
+
+def growing(x: Any) -> Any:
+    shapes = [tf.TensorShape([]), tf.TensorShape([None, 6])]
+    return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.concat([y, y], 0)), [0, x], shapes)
+
+
+def collecting(x: Any) -> Any:
+    rows = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[None])
+    kept = tf.TensorArray(tf.float32, size=tf.shape(x)[1])
+    total = tf.zeros([tf.shape(x)[0]])
+    for i in tf.range(tf.shape(x)[1]):
+        total += x[:, i]
+        kept = kept.write(i, total)
+    del rows
+    return kept.stack(), total
+
+
+def nested(x: Any) -> Any:
+    for _ in tf.range(3):
+        for _ in tf.range(2):
+            x = x + 1.0
+            if tf.reduce_sum(x) > 5.0:
+                x = x * 0.5
+    return x
+
+
+CONTROL: dict[str, tuple[list[str], Callable[..., Any]]] = {
+    "while": ([ROWS], doubling),
+    "a loop that grows": ([ROWS], growing),
+    "a tensor array": ([ROWS], collecting),
+    "nested": ([ROWS], nested),
+    "map and scan": (
+        [ROWS],
+        lambda x: (tf.map_fn(lambda r: r * 2.0 + tf.reduce_sum(r), x), tf.scan(lambda a, b: a + b, x)),
+    ),
+    "if": ([VECTOR, "a:float32[]"], lambda x, a: tf.cond(a > 0.0, lambda: x * a, lambda: x - a)),
+    "case": ([VECTOR, "a:int32[]"], lambda x, a: tf.switch_case(a, [lambda: x, lambda: x * 2.0, lambda: x * 3.0])),
+    "calls": ([ROWS], tf.function(lambda x: tf.function(lambda y: tf.nn.relu(y) + 1.0)(x) * 2.0, jit_compile=True)),
+}
+
+
+@pytest.mark.parametrize("opset", [11, 18])
+@pytest.mark.parametrize("name", CONTROL)
+def test_control_flow(name: str, opset: int) -> None:
+    assert to_onnx(function(*CONTROL[name]), opset=opset).parity.passed
+
+
+# --- what is around them --------------------------------------------------------------------------------------------
+
+
+class Scaled(tf.Module):
+    """Variables of one name, a captured constant, a result with keys."""
+
+    def __init__(self) -> None:
+        self.kernel = tf.Variable(draw(size=(6, 3)).astype(np.float32), name="w")
+        self.bias = tf.Variable(draw(size=3).astype(np.float32), name="w")
+        self.factor = tf.constant([1.0, 2.0, 3.0])
+
+    def __call__(self, x: Any) -> dict[str, Any]:
+        return {"y": (x @ self.kernel + self.bias) * self.factor, "total": tf.reduce_sum(x)}
+
+
+def test_a_module_keeps_names_weights_and_open_sizes() -> None:
+    made = to_onnx(Scaled(), [ROWS])
+    assert made.parity.passed
+    assert [v.name for v in made.model.graph.inputs] == ["x"]
+    assert [v.name for v in made.model.graph.outputs] == ["total", "y"]
+    assert not isinstance(made.model.graph.inputs[0].shape[0], int)
+
+
+def test_what_is_missing_is_refused_at_once() -> None:
+    with pytest.raises(UnsupportedOps) as caught:
+        to_onnx(function([ROWS], lambda x: (tf.linalg.svd(x)[0], tf.math.igamma(x, x))))
+    assert {m.name for m in caught.value.missing} == {"Svd", "Igamma"}
+    assert all(m.locations for m in caught.value.missing)
+
+
+def test_a_function_that_changes_a_variable_is_refused() -> None:
+    state = tf.Variable(0.0)
+
+    def step(x: Any) -> Any:
+        state.assign_add(tf.reduce_sum(x))
+        return x + state
+
+    with pytest.raises(UnsupportedOps, match="changes a variable"):
+        to_onnx(function([ROWS], step))
+
+
+def test_a_function_without_signature_needs_inputs() -> None:
+    with pytest.raises(InputSpecError, match="input_signature"):
+        to_onnx(tf.function(lambda x: x + 1.0))
+    assert to_onnx(tf.function(lambda x: x + 1.0), np.ones((2, 3), np.float32)).parity.passed
+
+
+def test_convolutions_stay_channels_first() -> None:
+    def network(x: Any) -> Any:
+        for _ in range(3):
+            x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, f32(3, 3, 3, 3), 1, "SAME"), f32(3))) + x
+        return tf.reduce_mean(x, [1, 2])
+
+    ops = [n.op_type for n in to_onnx(function([IMAGE], network)).model.graph]
+    assert ops.count("Transpose") <= 1
+
+
+def test_names_of_results_are_those_of_tensorflow() -> None:
+    from tensorflow.python.framework import op_def_registry
+
+    from anyonnx.converters.from_tensorflow.graph import OUTPUTS
+    from anyonnx.symbolic.registry import registry
+
+    for row in registry.rows("tf_graph"):
+        definition = op_def_registry.get(row.name)
+        if definition is not None and len(definition.output_arg) > 1:
+            names = tuple(a.name for a in definition.output_arg)
+            assert OUTPUTS.get(row.name) == names, row.name
