@@ -116,3 +116,17 @@ def unit_normalization(g: GraphBuilder, x: Value, *, axis: Any = -1) -> Value:
     axes = [int(a) for a in axis] if isinstance(axis, (list, tuple)) else [int(axis)]
     total = reduce(g, "ReduceSum", elementwise(g, "Mul", x, x), axes, keepdims=True)
     return elementwise(g, "Div", x, elementwise(g, "Sqrt", elementwise(g, "Max", total, 1e-12)))
+
+
+@symbolic(DIALECT, "LayerScale")
+def layer_scale(
+    g: GraphBuilder, x: Value, *, weights: Weights, init_values: float = 0.0, projection_dim: int = 0
+) -> Value:
+    """The layer of keras.applications' ConvNeXt: x * gamma along the channels"""
+    return elementwise(g, "Mul", x, weights["gamma"])
+
+
+@symbolic(DIALECT, "StochasticDepth")
+def stochastic_depth(g: GraphBuilder, x: Value, *, drop_path_rate: float = 0.0) -> Value:
+    """The layer of keras.applications' ConvNeXt: nothing in inference"""
+    return x

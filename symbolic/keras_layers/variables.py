@@ -153,6 +153,7 @@ _OWN: dict[str, Callable[[Config], list[str]]] = {
     "GroupNormalization": _scale_and_centre,
     "RMSNormalization": lambda c: ["scale"],
     "PReLU": lambda c: ["alpha"],
+    "LayerScale": lambda c: ["gamma"],
     "Normalization": _normalization,
     "AdditiveAttention": lambda c: ["scale"] if c.get("use_scale", True) else [],
     "Attention": lambda c: [
