@@ -264,7 +264,7 @@ class ModuleWalk:
         for i, argument in enumerate(block.arguments):
             dtype = element_type(argument.type)
             assert dtype is not None
-            sizes = known[i][1] if name == "while" else static_sizes(argument.type)
+            sizes: tuple[Any, ...] = tuple(known[i][1] if name == "while" else static_sizes(argument.type))
             inputs.append(Typed(dtype, sizes))
         terminator = list(block.operations)[-1].operation
         outputs = []
