@@ -65,7 +65,9 @@ class KerasSource(Source):
         """The live model; a file is loaded into Keras the first time."""
         if self._model is None:
             if importlib.util.find_spec("keras") is None:
-                raise MissingDependency("keras", "keras", f"running {self._path}")
+                raise MissingDependency(
+                    "keras", "keras", f"comparing with {self._path} (compare=False, --no-compare skips it)"
+                )
             import keras
 
             try:
