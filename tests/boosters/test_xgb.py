@@ -248,3 +248,16 @@ def test_ubjson_agrees_with_json_and_refuses_damage() -> None:
     for cut in range(1, len(data) - 1, 37):
         with pytest.raises(UbjError):
             read_ubj(data[:cut])
+
+
+def test_categories_of_a_frame_are_taken_as_their_codes() -> None:
+    import pandas as pd
+
+    x, y = wine()
+    frame = pd.DataFrame(x[:, :4], columns=["a", "b", "c", "d"])
+    frame["b"] = pd.Categorical(np.array(list("xyzuvw"))[(x[:, 1] * 3).astype(int) % 6])
+    model = xgb.XGBRegressor(enable_categorical=True, max_cat_to_onehot=1, **K).fit(frame, y)
+    source = assert_exact("xgboost", model, dtypes=["float32"])
+    assert source.model.table.members
+    given = XgboostFrontend().load(model, frame, Options(21))
+    assert np.array_equal(given.run(given.samples)["variable"], model.predict(frame))
