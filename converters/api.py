@@ -37,6 +37,7 @@ FRONTENDS = {
     "jax": (".from_jax", "JaxFrontend"),
     "keras": (".from_keras", "KerasFrontend"),
     "tensorflow": (".from_tensorflow", "TensorflowFrontend"),
+    "tflite": (".from_tflite", "TfliteFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),
 }
 Stage = Callable[[str, "float | None"], None]

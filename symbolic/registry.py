@@ -22,6 +22,7 @@ DIALECT_PACKAGES = {
     "keras_layers": "keras_layers",
     "paddle_pir": "paddle_pir",
     "tf_graph": "tf_graph",
+    "tflite_ops": "tflite_ops",
     "xgboost": "objectives",
     "lightgbm": "objectives",
     "catboost": "objectives",
