@@ -115,14 +115,18 @@ def concat(g: GraphBuilder, parts: Sequence[Value], axis: int) -> Value:
 def pad(
     g: GraphBuilder, x: Value, pads: Sequence[tuple[int, int]], mode: str = "constant", value: Operand | None = None
 ) -> Value:
-    """Padding of a channels-last tensor: (before, after) for each axis, on the twin where there is one."""
+    """Padding of a channels-last tensor: (before, after) for each axis.
+
+    On the twin where there is one, and for images, as what follows is a convolution or pooling.
+    """
     if not any(p for pair in pads for p in pair):
         return x
     source, pairs = x, list(pads)
-    if has_twin(x):
+    on_twin = has_twin(x) or (x.rank > 3 and not any((*pads[0], *pads[-1])))
+    if on_twin:
         source = channels_first(g, x)
         pairs = [pads[0], pads[-1], *pads[1:-1]]
     flat = [p[0] for p in pairs] + [p[1] for p in pairs]
     fill = None if mode != "constant" else value
     padded: Value = g.Pad(source, flat, fill, mode=mode)
-    return channels_last(g, padded) if has_twin(x) else padded
+    return channels_last(g, padded) if on_twin else padded
