@@ -125,30 +125,17 @@ def conv_backprop_input(
     steps, spread = _spatial(strides, data_format), _spatial(dilations or [1] * x.rank, data_format)
     asked = _spatial(sizes_of(g, sizes, op), data_format)
     fixed = _padding(padding, explicit_paddings, data_format)
-    pads = []
+    pads: list[tuple[int, int]] = []
     for i, (k, s, d) in enumerate(zip(nn.fixed_kernel(weight), steps, spread, strict=True)):
         span = (k - 1) * d + 1
         want, have = asked[i], source.dim(i + 2)
-        if not isinstance(fixed, str):
-            before = fixed[i][0]
-        else:
-            before = 0 if fixed == "VALID" else None
-        if isinstance(want, int) and isinstance(have, int):
-            total = (have - 1) * s + span - want
-            if before is None:  # the padding that the convolution of that size has
-                before = max((have - 1) * s + span - want, 0) // 2
-            pads.append((before, total - before))
-        elif isinstance(fixed, str):
-            # an open size: what Keras computes, size * stride, and for VALID at least the whole window
-            total = span - s if fixed == "SAME" else span - max(span, s)
-            pads.append(
-                (
-                    max(total // 2, 0) if before is None else before,
-                    total - (max(total // 2, 0) if before is None else 0),
-                )
-            )
-        else:
-            raise refused(g, op, "explicit padding with open sizes isn't supported")
+        before: int | None = fixed[i][0] if not isinstance(fixed, str) else 0 if fixed == "VALID" else None
+        total = None if have is None or isinstance(want, Value) else (have - 1) * s + span - want
+        if not isinstance(total, int):
+            raise refused(g, op, "the asked size has to follow from the input's size")
+        if before is None:  # the padding that the convolution of that size has
+            before = max(total, 0) // 2
+        pads.append((before, total - before))
     y = nn.conv_transpose(g, source, weight, strides=steps, dilations=spread, pads=pads)
     known = [w if isinstance(w, int) else None for w in asked]
     assert y.sizes is not None

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx_ir as ir
 
-from ..nn.layout import channels_last
+from ..nn.layout import channels_first, channels_last
 from ..registry import symbolic
 from ..value import Value
 from ..xla.kernels import call
 from .common import DIALECT, Size, as_value, cast, int64, ints, like, refused, sizes_of
-from .convolution import channels_first, resized
+from .convolution import resized
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -256,3 +256,19 @@ def hsv_to_rgb(g: GraphBuilder, x: Value) -> Value:
     rest = g.Sub(one, saturation)
     colours = [g.Mul(g.Add(rest, g.Mul(saturation, g.Clip(s, zero, one))), value) for s in shares]
     return g.Concat(*colours, axis=-1)
+
+
+@symbolic(DIALECT, "AdjustHue")
+def adjust_hue(g: GraphBuilder, x: Value, delta: Value) -> Value:
+    """AdjustHue(images: T, delta: float32) -> T"""
+    hue, saturation, value = g.call("Split", rgb_to_hsv(g, x), [1, 1, 1], axis=-1, outputs=3)
+    turned = g.Add(hue, cast(g, delta, x.element))
+    return hsv_to_rgb(g, g.Concat(g.Sub(turned, g.Floor(turned)), saturation, value, axis=-1))
+
+
+@symbolic(DIALECT, "AdjustSaturation")
+def adjust_saturation(g: GraphBuilder, x: Value, scale: Value) -> Value:
+    """AdjustSaturation(images: T, scale: float32) -> T"""
+    hue, saturation, value = g.call("Split", rgb_to_hsv(g, x), [1, 1, 1], axis=-1, outputs=3)
+    scaled = g.Clip(g.Mul(saturation, cast(g, scale, x.element)), like(g, 0, x), like(g, 1, x))
+    return hsv_to_rgb(g, g.Concat(hue, scaled, value, axis=-1))

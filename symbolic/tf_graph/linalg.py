@@ -128,16 +128,12 @@ def matrix_set_diag(g: GraphBuilder, x: Value, diagonal: Value, k: Value, *, ali
     """MatrixSetDiagV3(input: T, diagonal: T, k: int32, align: string) -> T"""
     if ints(g, k, "MatrixSetDiagV3", "a diagonal") not in ([0], [0, 0]):
         raise refused(g, "MatrixSetDiagV3", "other diagonals than the main one aren't supported")
-    height, width = size_at(g, x, -2), size_at(g, x, -1)
-    rows = g.Unsqueeze(g.Range(0, as_value(g, height), 1), [1])
-    same = g.Equal(rows, g.Range(0, as_value(g, width), 1))
-    if isinstance(height, int) and isinstance(width, int) and height < width:
-        spread = g.Unsqueeze(diagonal, [-1])
-    elif isinstance(height, int) and isinstance(width, int):
-        spread = g.Unsqueeze(diagonal, [-2])
-    else:
-        raise refused(g, "MatrixSetDiagV3", "matrices of open size aren't supported")
-    return call(g, "Where", same, spread, x)
+    height, width = (as_value(g, size_at(g, x, a)) for a in (-2, -1))
+    same = g.Equal(g.Unsqueeze(g.Range(0, height, 1), [1]), g.Range(0, width, 1))
+    # the diagonal ends before the rows do where there are more rows than columns
+    missing = g.Sub(height, as_value(g, size_at(g, diagonal, -1)))
+    pads = g.shape_vector([0] * (2 * diagonal.rank - 1) + [missing])
+    return call(g, "Where", same, g.Unsqueeze(call(g, "Pad", diagonal, pads), [-1]), x)
 
 
 @symbolic(DIALECT, "MatrixDeterminant")

@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 _T = ir.DataType
 
 
+def _any_axes(g: GraphBuilder, x: Value, axes: Value, op: str) -> list[int] | Value:
+    """The axes; as a value where the model computes them."""
+    known = axes.array is not None or axes.dims is not None
+    return _axes(g, x, axes, op) if known else g.Reshape(int64(g, axes), [-1])
+
+
 def _axes(g: GraphBuilder, x: Value, axes: Value, op: str) -> list[int]:
     return sorted({a % x.rank for a in ints(g, axes, op, "axes")}) if x.rank else []
 
 
-def _reduce(g: GraphBuilder, op: str, x: Value, axes: list[int], keep_dims: bool) -> Value:
+def _reduce(g: GraphBuilder, op: str, x: Value, axes: list[int] | Value, keep_dims: bool) -> Value:
+    if isinstance(axes, Value):
+        wide = x if x.element is not _T.BOOL else cast(g, x, _T.INT32)
+        return call(g, op, wide, axes, keepdims=int(keep_dims), noop_with_empty_axes=1)
     if not axes:
         return x
     if has_twin(x) and x.element in (_T.FLOAT, _T.FLOAT16):
@@ -35,7 +44,7 @@ def _reduce(g: GraphBuilder, op: str, x: Value, axes: list[int], keep_dims: bool
 def _register(name: str, op: str) -> None:
     @symbolic(DIALECT, name)
     def function(g: GraphBuilder, x: Value, axes: Value, *, keep_dims: bool = False) -> Value:
-        return _reduce(g, op, x, _axes(g, x, axes, name), keep_dims)
+        return _reduce(g, op, x, _any_axes(g, x, axes, name), keep_dims)
 
     function.__doc__ = f"{name}(input: T, reduction_indices: Tidx, keep_dims: bool) -> T"
 
@@ -64,8 +73,8 @@ def euclidean_norm(g: GraphBuilder, x: Value, axes: Value, *, keep_dims: bool = 
 def _truth(name: str, op: str) -> None:
     @symbolic(DIALECT, name)
     def function(g: GraphBuilder, x: Value, axes: Value, *, keep_dims: bool = False) -> Value:
-        over = _axes(g, x, axes, name)
-        return x if not over else cast(g, g.call(op, cast(g, x, _T.INT32), over, keepdims=int(keep_dims)), _T.BOOL)
+        over = _any_axes(g, x, axes, name)
+        return cast(g, _reduce(g, op, cast(g, x, _T.INT32), over, keep_dims), _T.BOOL)
 
     function.__doc__ = f"{name}(input: bool, reduction_indices: Tidx, keep_dims: bool) -> bool"
 
@@ -103,7 +112,7 @@ def cumprod(g: GraphBuilder, x: Value, axis: Value, *, exclusive: bool = False, 
         padded = call(g, "Pad", x, one_pads, like(g, 1, x))
         size = size_at(g, x, at)
         start = 1 if reverse else 0
-        x = g.Slice(padded, [start], g.shape_vector([size + 1 if start else size]), [at])  # type: ignore[operator]
+        x = g.Slice(padded, [start], g.shape_vector([size + 1 if start else size]), [at])
     return reductions.cumulative(g, x, "mul", at, reverse)
 
 

@@ -157,6 +157,8 @@ def _split(g: GraphBuilder, x: Value, sizes: list[int], axis: int) -> list[Value
 def split_v(g: GraphBuilder, x: Value, sizes: Value, axis: Value, *, num_split: int) -> list[Value]:
     """SplitV(value: T, size_splits: Tlen, split_dim: int32, num_split: int) -> num_split * T"""
     at = known_axis(g, axis, x.rank, "SplitV")
+    if sizes.array is None and sizes.dims is None:
+        return list(g.call("Split", x, int64(g, sizes), axis=at, outputs=num_split))
     known = ints(g, sizes, "SplitV", "sizes of parts")
     if -1 in known:
         whole = x.dim(at)
@@ -307,7 +309,14 @@ def reverse_sequence(g: GraphBuilder, x: Value, lengths: Value, *, seq_dim: int,
 @symbolic(DIALECT, "Roll")
 def roll(g: GraphBuilder, x: Value, shift: Value, axis: Value) -> Value:
     """Roll(input: T, shift: Tshift, axis: Taxis) -> T"""
-    for by, at in zip(ints(g, shift, "Roll", "shifts"), ints(g, axis, "Roll", "axes"), strict=True):
+    axes = ints(g, axis, "Roll", "axes")
+    if shift.array is None:
+        for i, at in enumerate(axes):
+            by_ = g.Gather(g.Reshape(int64(g, shift), [-1]), [i])
+            length_ = g.Unsqueeze(as_value(g, size_at(g, x, at)), [0])
+            x = _rolled(g, x, g.Mod(g.Sub(length_, by_), length_), at)
+        return x
+    for by, at in zip(ints(g, shift, "Roll", "shifts"), axes, strict=True):
         whole = x.dim(at)
         if isinstance(whole, int):
             by %= max(whole, 1)
@@ -316,9 +325,13 @@ def roll(g: GraphBuilder, x: Value, shift: Value, axis: Value) -> Value:
         elif by:
             # an open size may be smaller than the shift
             length = as_value(g, size_at(g, x, at))
-            cut = g.Unsqueeze(g.Mod(g.Sub(length, by), length), [0])
-            x = g.Concat(g.Slice(x, cut, [END], [at]), g.Slice(x, [0], cut, [at]), axis=at % x.rank)
+            x = _rolled(g, x, g.Unsqueeze(g.Mod(g.Sub(length, by), length), [0]), at)
     return x
+
+
+def _rolled(g: GraphBuilder, x: Value, cut: Value, axis: int) -> Value:
+    """What lies before a place moved behind the rest."""
+    return g.Concat(g.Slice(x, cut, [END], [axis]), g.Slice(x, [0], cut, [axis]), axis=axis % x.rank)
 
 
 @symbolic(DIALECT, "InvertPermutation")
@@ -332,9 +345,9 @@ def invert_permutation(g: GraphBuilder, x: Value) -> Value:
 def space_to_batch(g: GraphBuilder, x: Value, block: Value, paddings: Value) -> Value:
     """SpaceToBatchND(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> T"""
     blocks = ints(g, block, "SpaceToBatchND", "a block shape")
-    pads = np.array(ints(g, paddings, "SpaceToBatchND", "padding")).reshape(-1, 2).tolist()
     count = len(blocks)
-    x = _pad(g, x, g.constant(np.array([[0, 0], *pads] + [[0, 0]] * (x.rank - 1 - count))), "constant", None)
+    around = [g.constant(np.zeros((n, 2), np.int64)) for n in (1, x.rank - 1 - count)]
+    x = _pad(g, x, g.Concat(around[0], int64(g, paddings), around[1], axis=0), "constant", None)
     sizes = shape_of(g, x)
     parts: list[Size] = [sizes[0]]
     for length, b in zip(sizes[1 : 1 + count], blocks, strict=True):
@@ -353,7 +366,6 @@ def batch_to_space(g: GraphBuilder, x: Value, block: Value, crops: Value) -> Val
     """BatchToSpaceND(input: T, block_shape: Tblock_shape, crops: Tcrops) -> T"""
     blocks = ints(g, block, "BatchToSpaceND", "a block shape")
     count = len(blocks)
-    cut = np.array(ints(g, crops, "BatchToSpaceND", "crops")).reshape(-1, 2).tolist()
     sizes = shape_of(g, x)
     batch = _quotient(g, sizes[0], int(np.prod(blocks)))
     wide = g.reshape(x, [*blocks, batch, *sizes[1:]])
@@ -363,8 +375,9 @@ def batch_to_space(g: GraphBuilder, x: Value, block: Value, crops: Value) -> Val
     moved = g.Transpose(wide, perm=[*order, *range(2 * count + 1, wide.rank)])
     grown = [times(g, [s, b]) for s, b in zip(sizes[1 : 1 + count], blocks, strict=True)]
     y = g.reshape(moved, [batch, *grown, *sizes[1 + count :]])
-    ends = [-after if after else END for _, after in cut]
-    return g.Slice(y, [before for before, _ in cut], ends, list(range(1, 1 + count)))
+    before, after = (g.Squeeze(v, [1]) for v in g.call("Split", int64(g, crops), [1, 1], axis=1, outputs=2))
+    ends = g.Sub(g.Shape(y, start=1, end=1 + count), after)
+    return g.Slice(y, before, ends, list(range(1, 1 + count)))
 
 
 def _quotient(g: GraphBuilder, length: Size, by: int) -> Size:

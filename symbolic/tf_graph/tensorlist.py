@@ -92,13 +92,27 @@ def set_item(
 ) -> TensorList:
     """TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) -> variant"""
     if resize_if_index_out_of_bounds:
-        raise refused(g, "TensorListSetItem", "a list that grows by being written to isn't supported")
+        items = _reaching(g, items, index, item)
     whole = filled(g, items, item.sizes) if items.sizes is None or None in items.sizes else filled(g, items, None)
     at = g.Reshape(int64(g, index), [1, 1])
     assert whole.data is not None
     data: Value = g.ScatterND(whole.data, at, g.Unsqueeze(item, [0]))
     data.sizes = whole.data.sizes
     return replace(whole, data=data)
+
+
+def _reaching(g: GraphBuilder, items: TensorList, index: Value, item: Value) -> TensorList:
+    """The list with as many elements as an index needs; new ones are zeros."""
+    length = g.Max(items.length, g.Add(g.Reshape(int64(g, index), []), 1))
+    if items.data is None and items.length.dims == (0,) and item.sizes is not None and None not in item.sizes:
+        return filled(g, replace(items, length=length), item.sizes)
+    whole = filled(g, items, item.sizes)
+    assert whole.data is not None
+    rank = whole.data.rank
+    pads = g.shape_vector([0] * rank + [g.Sub(length, items.length)] + [0] * (rank - 1))
+    data: Value = g.Pad(whole.data, pads, like(g, 0, whole.data))
+    data.sizes = (None, *whole.data.sizes[1:])  # type: ignore[index]
+    return replace(whole, data=data, length=length)
 
 
 @symbolic(DIALECT, "TensorListPushBack")

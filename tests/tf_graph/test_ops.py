@@ -271,6 +271,18 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.reverse_sequence(tf.transpose(x[:2], [1, 0, 2]), [2, 4], 0, 1),
         ),
     ),
+    "run-time arguments": (
+        [ROWS, "a:int32[]"],
+        lambda x, a: (
+            tf.reduce_sum(x, a % 2),
+            tf.reduce_any(x > 0.0, a % 2),
+            tf.roll(x, a, 1),
+            tf.eye(tf.shape(x)[0]),
+            tf.image.adjust_hue(tf.sigmoid(tf.reshape(x, [-1, 2, 1, 3])), 0.3),
+            tf.image.adjust_saturation(tf.sigmoid(tf.reshape(x, [-1, 2, 1, 3])), 1.5),
+            tf.quantization.quantize_and_dequantize_v2(x, -1.0, 2.0, range_given=True),
+        ),
+    ),
     "losses": (
         [ROWS],
         lambda x: (
@@ -340,14 +352,14 @@ def growing(x: Any) -> Any:
 
 
 def collecting(x: Any) -> Any:
-    rows = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[None])
+    grown = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
     kept = tf.TensorArray(tf.float32, size=tf.shape(x)[1])
     total = tf.zeros([tf.shape(x)[0]])
     for i in tf.range(tf.shape(x)[1]):
         total += x[:, i]
         kept = kept.write(i, total)
-    del rows
-    return kept.stack(), total
+        grown = grown.write(i, total * 2.0)
+    return kept.stack(), grown.stack(), total
 
 
 def nested(x: Any) -> Any:
