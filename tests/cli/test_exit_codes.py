@@ -57,7 +57,7 @@ def api(monkeypatch):
         output.write_bytes(b"onnx")
         graph = SimpleNamespace(all_nodes=lambda: iter([1, 2]))
         parity = fake.parity if options["compare"] else None
-        return SimpleNamespace(model=SimpleNamespace(graph=graph), parity=parity, stages={"load": 0.25})
+        return SimpleNamespace(model=SimpleNamespace(graph=graph), parity=parity, stages={"load": 0.25}, not_compared="")
 
     fake.to_onnx = to_onnx
     monkeypatch.setitem(sys.modules, "anyonnx.converters.api", fake)
@@ -167,6 +167,8 @@ def test_options_reach_to_onnx(cli, api, model):
         "tolerance": 0.01,
         "trust": True,
         "plugins": ("a.b", "c"),
+        "reference": None,
+        "via": None,
     }
 
 

@@ -47,7 +47,7 @@ WRONG = [
     ("empty", ["convert", "empty.pt2"], 2, "empty.pt2 is empty"),
     ("truncated", ["convert", "--from", "torch", "cut.pt2"], 2, "cut.pt2 is a truncated or damaged zip archive"),
     ("text", ["convert", "notes.txt"], 2, "notes.txt is no model file that anyonnx knows"),
-    ("no frontend yet", ["convert", "m.cbm"], 2, "m.cbm is a CatBoost model (.cbm) (framework catboost, format cbm)"),
+    ("damaged", ["convert", "m.cbm"], 9, "the CatBoost model is damaged or of an unknown release"),
     ("unknown framework", ["convert", "--from", "pytroch", "net.pt2"], 2, "unknown framework 'pytroch'"),
     ("near framework", ["convert", "--from", "Torch", "net.pt2"], 2, "did you mean torch?"),
     ("other framework", ["convert", "--from", "sklearn", "net.pt2"], 2, "its framework is torch, not sklearn"),
