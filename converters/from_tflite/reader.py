@@ -10,7 +10,7 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError
 from ...symbolic.tflite_ops.common import Quantization
-from ..from_catboost.flatbuffer import FlatbufferError, Table
+from ..from_catboost.flatbuffer import Table
 
 #: Element types by number.
 DTYPES = {
@@ -110,7 +110,7 @@ def read_model(path: Path) -> Model:
     """
     try:
         return _model(path.read_bytes())
-    except (FlatbufferError, UnicodeDecodeError, IndexError) as error:
+    except (ValueError, IndexError) as error:  # FlatbufferError is a ValueError; numpy and decoding raise it too
         raise CaptureError(f"{path} is a damaged TensorFlow Lite model: {error}") from error
 
 
@@ -151,6 +151,8 @@ def _tensor(table: Table, buffers: list[Table]) -> Tensor:
     buffer = buffers[int(table.number(2, "I", 0))]
     raw = buffer.array(0, "u1")
     array = None
+    if table.table(6) is not None:
+        raise CaptureError(f"the tensor {table.text(3)} is stored as a sparse one, which isn't supported")
     if raw.size and dtype:
         array = raw.view(np.dtype(dtype).newbyteorder("<")).reshape([int(s) for s in table.array(0, "<i4")])
     elif buffer.number(1, "Q", 0) > 1:
