@@ -23,6 +23,7 @@ from .options import (
     Report,
     Tolerance,
     Trust,
+    Via,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def convert(
     plugins: Plugin = None,
     report: Report = None,
     reference: Reference = None,
+    via: Via = None,
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:
@@ -84,6 +86,7 @@ def convert(
         trust=trust,
         plugins=tuple(plugins or ()),
         reference=None if reference is None else read_reference(reference),
+        via=via,
     )
 
 

@@ -55,5 +55,14 @@ Reference = Annotated[
         help="Inputs and outputs recorded from the source, by name: compare with these where its framework is missing.",
     ),
 ]
+Via = Annotated[
+    str | None,
+    typer.Option(
+        "--via",
+        metavar="PEER",
+        help="Let another converter translate: torch.onnx, skl2onnx, onnxmltools, tf2onnx, jax2onnx, paddle2onnx. "
+        "Its model is checked and compared all the same.",
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..symbolic.builder import GraphBuilder, gc_paused
-from ..symbolic.errors import InputSpecError, MissingDependency, ParityError
+from ..symbolic.errors import InputSpecError, MissingDependency, ParityError, UnsupportedOps
 from ..symbolic.opsets import DEFAULT_OPSET, check_opset
 from ..symbolic.spec import TensorSpec
 from ..symbolic.value import MARK
@@ -113,6 +113,7 @@ def to_onnx(
     on_stage: Stage | None = None,
     keep_locations: bool = False,
     reference: Mapping[str, Any] | None = None,
+    via: str | None = None,
     **extra: Any,
 ) -> Conversion:
     """Converts a model to ONNX, checks the result and compares it with its source.
@@ -137,6 +138,7 @@ def to_onnx(
         keep_locations: Write source locations into the file.
         reference: Recorded inputs and outputs of the source, arrays by name: compared with where the source can't be
             run because its framework isn't installed.
+        via: Another converter that translates instead of ours (docs/via.md); the rest of the way stays the same.
         **extra: Options of single frontends.
 
     Raises:
@@ -156,9 +158,13 @@ def to_onnx(
     options = Options(opset, input_names, output_names, dynamic, trust, extra)
     load_plugins(plugins)
     frontend, model = find_frontend(model, framework)
-    with stages("load"):
+    with stages("load"), _advised(frontend.name, via):
         source = frontend.load(model, inputs, options)
-    with stages("translate"), gc_paused():
+    if via is not None:
+        from .via import ViaSource, find_peer
+
+        source = ViaSource(source, find_peer(via, source.framework), model, inputs, options)
+    with stages("translate"), gc_paused(), _advised(frontend.name, via):
         g = GraphBuilder(opset)
         source.translate(g)
         result = Conversion(g.build(keep_locations=keep_locations), source, stages=stages.seconds)
@@ -383,7 +389,22 @@ def _compare(
         report.notes.append(f"compared with recorded outputs: {error}")
     result.parity = report
     if not report.passed and (report.conversion_failed or not report.counts()["pass"]):
+        wrong = dict.fromkeys(row.output for row in report.rows if row.blame == "conversion" and row.output)
+        if text := source.explain(result.model, list(wrong)):
+            report.notes.append(text)
         raise ParityError(report)
+
+
+@contextmanager
+def _advised(framework: str, via: str | None) -> Iterator[None]:
+    """Operators that we lack are reported with the other converters that may have them."""
+    try:
+        yield
+    except UnsupportedOps as error:
+        from .via import advice
+
+        error.advice = advice(framework) if via is None else ""
+        raise
 
 
 def _recorded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..symbolic.builder import GraphBuilder
 from ..symbolic.errors import InputSpecError
 from ..symbolic.spec import TensorSpec
 from ..validation.inputs import choose_sizes
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
 
 Arrays = dict[str, np.ndarray]
 
@@ -91,6 +94,10 @@ class Source(ABC):
     def trace(self, inputs: Mapping[str, np.ndarray], names: Sequence[str]) -> Arrays:
         """Intermediate values of the source by the names given to `GraphBuilder.mark`; {} where there are none."""
         return {}
+
+    def explain(self, model: ir.Model, outputs: Sequence[str]) -> str:
+        """What is known about outputs of the model that came out wrong; empty where nothing is."""
+        return ""
 
 
 class Frontend(ABC):

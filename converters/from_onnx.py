@@ -156,26 +156,42 @@ class OnnxSource(Source):
 
     def translate(self, g: GraphBuilder) -> None:
         """Replays the graph; what can't be raised is found first."""
-        graph, functions = self.model.graph, self.model.functions
-        check_source(graph, functions, self.versions)
-        if g.ml_opset > _TREES_UNTIL and _TREES & set(count_ops(self.model)):
-            g.use_ml_opset(_TREES_UNTIL)
-        g.name = graph.name or g.name
-        g.doc_string = self.model.doc_string
-        g.metadata.update(self.model.metadata_props)
         open_sizes: dict[str, Any] = {s.name: s.shape for s in self.specs}
-        env: Environment = {}
+        values = []
         for name, value in zip(self._names, self.inputs, strict=True):
             if value.type is None:
                 raise CaptureError(f"the model doesn't say the type of its input {value.name}")
-            env[value] = g.input(name, value.type, open_sizes.get(name, sizes_of(value)))
-        Replay(self.versions, functions=functions).nodes(g, graph, env)
-        for name, output in zip(self.output_names, graph.outputs, strict=True):
-            result = _result(g, output, env)
+            values.append(g.input(name, value.type, open_sizes.get(name, sizes_of(value))))
+        for name, result in zip(self.output_names, replayed(g, self.model, self.inputs, values), strict=True):
             if result.name == name and any(result is i for i in g.inputs):
                 g.outputs.append(result)  # an output that is an input, under one name: no node can give it
             else:
                 g.output(result, name)
+
+
+def replayed(g: GraphBuilder, model: ir.Model, inputs: Sequence[ir.Value], values: Sequence[Value]) -> list[Value]:
+    """Replays a whole model on given inputs; what can't be raised is found first.
+
+    Args:
+        g: Builder to write to; it gets the model's name and metadata.
+        model: The model.
+        inputs: Its inputs.
+        values: What stands for them.
+
+    Returns:
+        Its outputs, in order.
+    """
+    graph, functions = model.graph, model.functions
+    versions = {plain_domain(d): v for d, v in model.opset_imports.items()}
+    check_source(graph, functions, versions)
+    if g.ml_opset > _TREES_UNTIL and _TREES & set(count_ops(model)):
+        g.use_ml_opset(_TREES_UNTIL)
+    g.name = graph.name or g.name
+    g.doc_string = model.doc_string
+    g.metadata.update(model.metadata_props)
+    env: Environment = dict(zip(inputs, values, strict=True))
+    Replay(versions, functions=functions).nodes(g, graph, env)
+    return [_result(g, output, env) for output in graph.outputs]
 
 
 def _result(g: GraphBuilder, output: ir.Value, env: Environment) -> Value:

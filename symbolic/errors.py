@@ -45,9 +45,13 @@ class UnsupportedOps(AnyonnxError):
 
     Args:
         missing: All missing operators of the model, found before anything is built.
+
+    Attributes:
+        advice: A last line: what else may help.
     """
 
     exit_code = 3
+    advice = ""
 
     def __init__(self, missing: Sequence[MissingOp]):
         self.missing = tuple(missing)
@@ -66,6 +70,9 @@ class UnsupportedOps(AnyonnxError):
             "(docs/add-an-op.md)."
         )
         super().__init__("\n".join(lines))
+
+    def __str__(self) -> str:
+        return super().__str__() + (f"\n{self.advice}" if self.advice else "")
 
 
 class OpsetError(AnyonnxError):
@@ -160,13 +167,15 @@ class MissingDependency(AnyonnxError):
         package: Import name of the package.
         extra: The extra of anyonnx that installs it.
         why: What needs it.
+        command: What to run, where it isn't the installation of the extra.
     """
 
     exit_code = 6
 
-    def __init__(self, package: str, extra: str, why: str = ""):
+    def __init__(self, package: str, extra: str, why: str = "", command: str = ""):
         self.package, self.extra = package, extra
-        super().__init__(f"{why or 'this'} needs the package {package}: run  pip install 'anyonnx[{extra}]'")
+        command = command or f"pip install 'anyonnx[{extra}]'"
+        super().__init__(f"{why or 'this'} needs the package {package}: run  {command}")
 
 
 class UntrustedFile(AnyonnxError):
