@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.errors import CaptureError
-from .flatbuffer import FlatbufferError, Table
+from ..flatbuffer import FlatbufferError, Table
 from .info import describe
 from .model import CatModel, Splits, free_form, oblivious
 

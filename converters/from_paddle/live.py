@@ -15,7 +15,7 @@ import numpy as np
 from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ..base import Options, renamed
-from .inputs import as_array, as_spec, opened
+from ..binding import as_array, as_spec, opened
 from .pir import read_pir
 from .program import Op, Program
 from .source import PaddleSource, identifier

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
+from ..binding import bind
 from ..files import sniff
-from .inputs import bind
 from .parameters import read_parameters
 from .pir import read_pir
 from .program import FormatError, Program

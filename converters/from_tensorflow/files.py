@@ -13,8 +13,8 @@ import onnx_ir as ir
 from ...symbolic.errors import CaptureError, InputSpecError, MissingDependency
 from ...symbolic.spec import TensorSpec
 from ..base import Options
+from ..binding import as_spec, bind
 from ..files import sniff
-from ..from_paddle.inputs import as_spec, bind
 from .checkpoint import Checkpoint
 from .graph import DTYPES, Graph, Library, read_graph, shape
 from .protos import parse

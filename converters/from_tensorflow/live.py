@@ -10,7 +10,7 @@ import numpy as np
 from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ..base import Options, type_names
-from ..from_paddle.inputs import bind
+from ..binding import bind
 from .graph import read_graph
 from .protos import parse
 from .source import Program, TensorflowSource, graph_specs
@@ -87,7 +87,7 @@ def _traced(value: Any, name: str) -> Any:
     """What a function is traced with for an input."""
     import tensorflow as tf
 
-    from ..from_paddle.inputs import as_spec
+    from ..binding import as_spec
 
     spec = as_spec(value, name)
     if isinstance(spec, TensorSpec):

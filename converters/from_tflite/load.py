@@ -26,7 +26,7 @@ from ...symbolic.tflite_ops.common import DIALECT, QUANTIZED
 from ...symbolic.value import Value
 from ...validation.inputs import choose_sizes
 from ..base import Arrays, Frontend, Options, Source, renamed
-from ..from_paddle.inputs import bind
+from ..binding import bind
 from .reader import DTYPES, Model, Operator, read_model
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError
 from ...symbolic.tflite_ops.common import Quantization
-from ..from_catboost.flatbuffer import Table
+from ..flatbuffer import Table
 
 #: Element types by number.
 DTYPES = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...symbolic.errors import InputSpecError
-from ...symbolic.spec import TensorSpec, parse_spec
-from ..base import Arrays, type_names
+from ..symbolic.errors import InputSpecError
+from ..symbolic.spec import TensorSpec, parse_spec
+from .base import Arrays, type_names
 
 
 def as_spec(value: Any, name: str) -> TensorSpec | None:
