@@ -235,10 +235,12 @@ class ViaSource(Source):
 
     def _fitted(self, g: GraphBuilder, name: str, value: Value, expected: np.ndarray | None) -> Value:
         """A peer's column as the source's vector, its float32 as the source's double (of float32 precision)."""
-        if expected is None or expected.dtype.kind not in "biuf":
-            return value if expected is None or expected.ndim != 1 else g.reshape(value, (-1,))
+        if expected is None:
+            return value
         if expected.ndim == 1 and value.sizes is not None and len(value.sizes) == 2 and value.sizes[1] in (1, None):
             value = g.reshape(value, (-1,))
+        if expected.dtype.kind not in "biuf":
+            return value
         wanted = ir.DataType.from_numpy(expected.dtype)
         if value.dtype is ir.DataType.FLOAT and wanted is ir.DataType.DOUBLE:
             self.precision = self.precision or "fp32-exact"
@@ -263,7 +265,11 @@ class ViaSource(Source):
         }
         asked = folder / "request.json"
         asked.write_text(json.dumps(request), encoding="utf-8")
-        python, paths = Path(sys.executable), [p for p in sys.path if p and not p.startswith(sys.prefix)]
+        # classes of the caller's own modules are found where we find them
+        python, paths = (
+            Path(sys.executable),
+            [*(p for p in sys.path if p and not p.startswith(sys.prefix)), os.getcwd()],
+        )
         if self.peer.requirements:
             python, paths = own_environment(self.peer.name, self.peer.requirements), []
         environment = {
@@ -272,7 +278,7 @@ class ViaSource(Source):
             "PIP_NO_INDEX": "1",
             "PIP_REQUIRE_VIRTUALENV": "1",
             "KERAS_BACKEND": "tensorflow",
-            "PYTHONPATH": os.pathsep.join([*paths, os.getcwd()] if paths else []),
+            "PYTHONPATH": os.pathsep.join(paths),
         }
         code, text = guarded([str(python), "-P", str(_WORKER), str(asked)], environment, LIMIT)
         if code is None:

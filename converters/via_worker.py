@@ -33,8 +33,10 @@ def skl2onnx(request: Request) -> None:
 
     model = joblib.load(request["path"])
     options = {}
-    if is_classifier(model):
-        options[id(model)] = {"zipmap": False, **({} if hasattr(model, "predict_proba") else {"raw_scores": True})}
+    if is_classifier(model) and hasattr(model, "predict_proba"):
+        options[id(model)] = {"zipmap": False}
+    elif is_classifier(model) and hasattr(model, "decision_function"):
+        options[id(model)] = {"raw_scores": True}
     made = convert_sklearn(
         model,
         initial_types=_tabular_types(request, data_types),

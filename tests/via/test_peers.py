@@ -72,6 +72,14 @@ def test_regressor_gives_a_vector(iris, tmp_path):
 
 
 @sklearn
+def test_string_labels_and_scores(iris):
+    from sklearn.svm import LinearSVC
+
+    x = iris[0].astype(np.float32)
+    passes(LinearSVC().fit(x, np.array(["a", "b", "c"])[iris[1]]), x, opset=13, via="skl2onnx")
+
+
+@sklearn
 def test_columns(tmp_path):
     pd = pytest.importorskip("pandas")
     from sklearn.compose import make_column_transformer
@@ -99,6 +107,7 @@ def test_forest_on_thresholds_and_missing_values(iris, dtype, tmp_path):
 
 
 @sklearn
+@pytest.mark.slow
 def test_wrong_scale_of_probabilities(iris):
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
