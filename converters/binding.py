@@ -115,7 +115,8 @@ def _fitting(spec: TensorSpec, array: np.ndarray) -> np.ndarray:
     if array.ndim != len(spec.shape) or any(isinstance(s, int) and s != n for s, n in fixed):
         raise InputSpecError(f"the values given for {spec} have the shape {list(array.shape)}")
     if array.dtype.name != spec.dtype:
-        if array.dtype.kind != np.dtype(spec.dtype).kind:
+        wanted = np.dtype(object if spec.dtype == "string" else spec.dtype)
+        if array.dtype.kind != wanted.kind and not (spec.dtype == "string" and array.dtype.kind in "SU"):
             raise InputSpecError(f"the values given for {spec} are {array.dtype.name}")
-        array = array.astype(spec.dtype)
+        array = array.astype(wanted)
     return array

@@ -81,7 +81,7 @@ def described(layer: Layer, inputs: Any, options: Options) -> tuple[list[TensorS
         if isinstance(value, TensorSpec):
             spec = _narrowed(spec, value)
         elif value is not None:
-            samples[spec.name] = np.asarray(value).astype(spec.dtype, copy=False)
+            samples[spec.name] = np.asarray(value).astype(object if spec.dtype == "string" else spec.dtype, copy=False)
         specs.append(spec)
     if given:
         raise InputSpecError(f"the model has no input {', '.join(given)}; its inputs are {', '.join(names)}")
