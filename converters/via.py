@@ -74,7 +74,7 @@ PEERS = {
         Peer("torch.onnx", ("torch",), "onnxscript", 18),
         Peer("skl2onnx", ("sklearn",), "skl2onnx", 21, tabular=True),
         Peer("onnxmltools", ("xgboost", "lightgbm", "catboost"), "onnxmltools", 15, tabular=True),
-        Peer("tf2onnx", ("keras", "tensorflow"), "tf2onnx", 18),
+        Peer("tf2onnx", ("keras", "tensorflow", "tflite"), "tf2onnx", 18),
         Peer("jax2onnx", ("jax",), "jax2onnx", 21),
         Peer("paddle2onnx", ("paddle",), "paddle2onnx", 17, requirements=_PADDLE),
     )
@@ -94,6 +94,10 @@ def advice(framework: str) -> str:
     )
 
 
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def find_peer(name: str, framework: str) -> Peer:
     """The peer of that name.
 
@@ -104,9 +108,7 @@ def find_peer(name: str, framework: str) -> Peer:
     peer = PEERS.get(name)
     if peer is None or framework not in peer.frameworks:
         fitting = " or ".join(peer_names(framework)) or "none"
-        wrong = (
-            f"there is no converter {name!r}" if peer is None else f"{name} converts {' and '.join(peer.frameworks)}"
-        )
+        wrong = f"there is no converter {name!r}" if peer is None else f"{name} converts {_listed(peer.frameworks)}"
         raise InputSpecError(f"via: {wrong}; for {framework} models there is {fitting}")
     if not peer.requirements and importlib.util.find_spec(peer.package) is None:
         raise MissingDependency(peer.package, "peers", f"--via {name}")

@@ -74,6 +74,13 @@ def _tensorflow(source: Any, model: Any, inputs: Any, options: Options, path: Pa
     return {"path": str(path), "form": "graph", "fed": fed, "fetched": fetched}
 
 
+def _tflite(source: Any, model: Any, inputs: Any, options: Options, path: Path) -> dict[str, Any]:
+    if not isinstance(model, os.PathLike):
+        path.write_bytes(bytes(model))
+        model = path
+    return {"path": os.path.abspath(model), "form": "tflite"}
+
+
 def _paddle(source: Any, model: Any, inputs: Any, options: Options, path: Path) -> dict[str, Any]:
     if not isinstance(model, os.PathLike):
         import paddle
@@ -126,6 +133,7 @@ _HANDS: dict[str, Callable[..., dict[str, Any]]] = {
     **dict.fromkeys(("sklearn", "xgboost", "lightgbm", "catboost"), _estimator),
     "keras": _keras,
     "tensorflow": _tensorflow,
+    "tflite": _tflite,
     "paddle": _paddle,
     "jax": _jax,
 }

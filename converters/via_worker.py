@@ -65,6 +65,9 @@ def tf2onnx(request: Request) -> None:
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
     from tf2onnx import convert
 
+    if request["form"] == "tflite":
+        made, _ = convert.from_tflite(request["path"], opset=request["opset"])
+        return _save(made, request)
     if request["form"] == "graph":
         graph = tf.compat.v1.GraphDef()
         with open(request["path"], "rb") as stream:
@@ -80,7 +83,7 @@ def tf2onnx(request: Request) -> None:
         graph = frozen.graph.as_graph_def()
         fed, fetched = [t.name for t in frozen.inputs], [t.name for t in frozen.outputs]
     made, _ = convert.from_graph_def(graph, input_names=fed, output_names=fetched, opset=request["opset"])
-    _save(made, request)
+    return _save(made, request)
 
 
 def _keras_model(path: str) -> Any:

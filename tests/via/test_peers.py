@@ -211,7 +211,7 @@ def test_operator_left_in_the_graph():
 
 @tensorflow
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["digits_tf", "digits_tf.pb"])
+@pytest.mark.parametrize("name", ["digits_tf", "digits_tf.pb", "digits.tflite"])
 def test_tensorflow_files(name):
     passes(FIXTURES / name, opset=13, via="tf2onnx")
 

@@ -71,7 +71,7 @@ def tensor(name, *shape):
 
 def test_a_peer_for_another_framework_names_the_right_one():
     with pytest.raises(
-        InputSpecError, match="tf2onnx converts keras and tensorflow; for sklearn models there is skl2onnx"
+        InputSpecError, match="tf2onnx converts keras, tensorflow and tflite; for sklearn models there is skl2onnx"
     ):
         to_onnx(MODEL, X, via="tf2onnx")
 
