@@ -71,7 +71,7 @@ def _concrete(model: Any, inputs: Any) -> Any:
     if any(n.endswith("ConcreteFunction") for n in type_names(model)):
         return model
     if isinstance(model, tf.Module) and not hasattr(model, "get_concrete_function"):
-        model = model.__call__  # type: ignore[operator]
+        model = model.__call__
         model = model if hasattr(model, "get_concrete_function") else tf.function(model)
     if getattr(model, "input_signature", None) is not None:
         return model.get_concrete_function()

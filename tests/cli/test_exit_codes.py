@@ -57,7 +57,8 @@ def api(monkeypatch):
         output.write_bytes(b"onnx")
         graph = SimpleNamespace(all_nodes=lambda: iter([1, 2]))
         parity = fake.parity if options["compare"] else None
-        return SimpleNamespace(model=SimpleNamespace(graph=graph), parity=parity, stages={"load": 0.25}, not_compared="")
+        model = SimpleNamespace(graph=graph)
+        return SimpleNamespace(model=model, parity=parity, stages={"load": 0.25}, not_compared="")
 
     fake.to_onnx = to_onnx
     monkeypatch.setitem(sys.modules, "anyonnx.converters.api", fake)
