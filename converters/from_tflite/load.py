@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ from ...symbolic.registry import registry
 from ...symbolic.spec import TensorSpec
 from ...symbolic.tflite_ops.common import DIALECT, QUANTIZED
 from ...symbolic.value import Value
-from ...validation.inputs import choose_sizes
+from ...validation.inputs import choose_sizes, make_inputs
 from ..base import Arrays, Frontend, Options, Source, renamed
-from ..binding import bind
+from ..binding import as_spec, bind
 from .reader import DTYPES, Model, Operator, read_model
+from .variables import OPERATORS, Key, Variable, find_variables, handles, unused, with_state
 
 
 class TfliteFrontend(Frontend):
@@ -47,18 +49,40 @@ class TfliteFrontend(Frontend):
             raise InputSpecError("a TensorFlow Lite model is given by the path of its file")
         path = Path(model)
         found = read_model(path)
-        names = renamed([_label(found, i) for i in found.inputs], options.input_names, "input")
+        own = [_label(found, i) for i in found.inputs]
+        kept = [v for v in find_variables(found) if v.assigned is not None]
+        for variable in kept:
+            own.append(unused(variable.label, own))
+        names = renamed(own, options.input_names, "input")
         specs = []
-        for name, index in zip(names, found.inputs, strict=True):
+        for name, index in zip(names, found.inputs, strict=False):
             tensor = found.tensors[index]
             if not tensor.dtype:
                 raise CaptureError(f"the input {name} has an element type that isn't supported")
             dims = tuple(_dim(name, a, s, first=index == found.inputs[0]) for a, s in enumerate(tensor.shape))
             specs.append(TensorSpec(name, tensor.dtype, dims))
+        states = names[len(specs) :]
+        for name, variable in zip(states, kept, strict=True):
+            specs.append(TensorSpec(name, variable.initial.dtype.name, variable.initial.shape))
+        initial = {n: v.initial for n, v in zip(states, kept, strict=True)}
+        if initial and inputs is not None:
+            inputs = _with_initial(inputs, names, initial)
         specs, samples = bind(specs, inputs, options.dynamic, names)
-        source = TfliteSource(found, path, specs, options)
+        source = TfliteSource(found, path, specs, options, dict(zip(states, kept, strict=True)))
         source.samples = samples
         return source
+
+
+def _with_initial(inputs: Any, names: list[str], initial: Arrays) -> dict[str, Any]:
+    """What the caller gave, and what variables hold before the first call where values are given without theirs."""
+    if not isinstance(inputs, Mapping):
+        listed = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+        if len(listed) > len(names):
+            raise InputSpecError(f"{len(listed)} inputs are given, the model takes {len(names)}: {', '.join(names)}")
+        inputs = dict(zip(names, listed, strict=False))
+    if all(value is None or as_spec(value, str(name)) is not None for name, value in inputs.items()):
+        return dict(inputs)
+    return {**initial, **inputs}
 
 
 def _label(model: Model, index: int) -> str:
@@ -85,12 +109,15 @@ class TfliteSource(Source):
         path: The file.
         specs: Inputs, under their names in the ONNX model.
         options: What the caller asked for.
+        state: Variables that calls change, by the names of their inputs.
     """
 
     framework = "tflite"
 
-    def __init__(self, model: Model, path: Path, specs: list[TensorSpec], options: Options):
-        self.model, self.path, self.specs = model, path, specs
+    def __init__(
+        self, model: Model, path: Path, specs: list[TensorSpec], options: Options, state: Mapping[str, Variable]
+    ):
+        self.model, self.path, self.specs, self.state = model, path, specs, state
         self.description = f"{path.name} (TensorFlow Lite, schema {model.version})"
         taken = {s.name for s in specs}
         own: list[str] = []
@@ -98,10 +125,13 @@ class TfliteSource(Source):
             name = _label(model, index)
             own.append(name if name not in taken else f"{name}_out" if f"{name}_out" not in taken else f"out_{index}")
             taken.add(own[-1])
+        for name in state:
+            own.append(unused(f"{name}_next", [*taken, *own]))
+        self.tensors = [*model.outputs, *(v.assigned for v in state.values() if v.assigned is not None)]
         self.output_names = renamed(own, options.output_names, "output")
         # integers must be equal, not near
         self.labels = [
-            n for n, i in zip(self.output_names, model.outputs, strict=True) if "int" in model.tensors[i].dtype
+            n for n, i in zip(self.output_names, self.tensors, strict=True) if "int" in model.tensors[i].dtype
         ]
 
     def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -114,8 +144,25 @@ class TfliteSource(Source):
                     sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
         return sizes
 
+    def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays | None:
+        """Quantised inputs over their whole range; variables as before the first call, then at random."""
+        quantized = [self.model.tensors[i].quantization for i in self.model.inputs]
+        quantized += [v.quantization for v in self.state.values()]
+        made = dict(make_inputs(self.specs, seed=seed, sizes=sizes))
+        generator = np.random.default_rng(seed)
+        for spec, found in zip(self.specs, quantized, strict=True):
+            if found is not None and "int" in spec.dtype:
+                limits = np.iinfo(spec.dtype)
+                shape = made[spec.name].shape
+                made[spec.name] = generator.integers(limits.min, limits.max, shape, spec.dtype, endpoint=True)
+        return made | {n: v.initial for n, v in self.state.items()} if seed == 0 else made
+
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
-        """Runs the model in the interpreter, without delegates; integers with its reference kernels."""
+        """Runs the model in the interpreter, without delegates; integers with its reference kernels.
+
+        The interpreter keeps variables to itself. It is given the file with the wanted state in the place of the
+        initial one, and what it assigns is read from the tensors that hold it.
+        """
         if importlib.util.find_spec("tensorflow") is None:
             raise MissingDependency("tensorflow", "tensorflow", f"running {self.path} to compare with it")
         import tensorflow as tf
@@ -123,24 +170,36 @@ class TfliteSource(Source):
         kinds = tf.lite.experimental.OpResolverType
         integers = any(t.quantization is not None and t.array is None for t in self.model.tensors)
         resolver = kinds.BUILTIN_REF if integers else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-        interpreter = tf.lite.Interpreter(str(self.path), experimental_op_resolver_type=resolver)
+        state: dict[Key, np.ndarray] = {v.key: inputs[name] for name, v in self.state.items()}
+        how: dict[str, Any] = {
+            "model_content": with_state(self.path, self.model, state) if state else self.path.read_bytes(),
+            "experimental_preserve_all_tensors": bool(state),
+        }
+        try:
+            interpreter = tf.lite.Interpreter(experimental_op_resolver_type=resolver, **how)
+        except ValueError:  # an operator (ELU ...) has no reference kernel
+            resolver = kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            interpreter = tf.lite.Interpreter(experimental_op_resolver_type=resolver, **how)
         details = interpreter.get_input_details()
-        arrays = [inputs[s.name] for s in self.specs]
+        arrays = [inputs[s.name] for s in self.specs[: len(details)]]
         for detail, array in zip(details, arrays, strict=True):
             interpreter.resize_tensor_input(detail["index"], array.shape)
         interpreter.allocate_tensors()
         for detail, array in zip(details, arrays, strict=True):
             interpreter.set_tensor(detail["index"], array)
         interpreter.invoke()
-        results = [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
+        places = [d["index"] for d in interpreter.get_output_details()] + self.tensors[len(self.model.outputs) :]
+        results = [interpreter.get_tensor(place) for place in places]
         return dict(zip(self.output_names, results, strict=True))
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model operator by operator."""
         self._require(g.opset)
         values: dict[int, Value | None] = {-1: None}
-        for index, spec in zip(self.model.inputs, self.specs, strict=True):
-            values[index] = g.input(spec.name, spec.dtype, spec.shape)
+        given = [g.input(spec.name, spec.dtype, spec.shape) for spec in self.specs]
+        values.update(zip(self.model.inputs, given, strict=False))
+        held = self._variables(g, given[len(self.model.inputs) :])
+        places = handles(self.model)
         for index, tensor in enumerate(self.model.tensors):
             if tensor.array is not None and index not in values:
                 large = tensor.array.size > 64 or tensor.array.ndim > 2
@@ -150,12 +209,38 @@ class TfliteSource(Source):
                 value.meta[QUANTIZED] = self.model.tensors[index].quantization
         for number, operator in enumerate(self.model.operators):
             with g.at(self._place(number, operator)):
-                self._operator(g, operator, values)
-        for name, index in zip(self.output_names, self.model.outputs, strict=True):
+                if operator.name == "READ_VARIABLE":
+                    values[operator.outputs[0]] = held[places[operator.inputs[0]]]
+                elif operator.name == "ASSIGN_VARIABLE":
+                    held[places[operator.inputs[0]]] = self._known(values, operator.inputs[1])
+                elif operator.name not in OPERATORS:
+                    self._operator(g, operator, values)
+        for name, index in zip(self.output_names, self.tensors, strict=True):
             result = values.get(index)
             if result is None:
                 raise CaptureError(f"nothing gives the output {name}")
             g.output(result, name)
+
+    def _variables(self, g: GraphBuilder, given: list[Value]) -> dict[Key, Value]:
+        """What variables hold: those that calls change, inputs; others, what they are set to at first."""
+        held = {v.key: g.initializer(v.label, v.initial) for v in find_variables(self.model) if v.assigned is None}
+        told: dict[str, object] = {}
+        following = self.output_names[len(self.model.outputs) :]
+        for value, (name, variable), after in zip(given, self.state.items(), following, strict=True):
+            held[variable.key] = value
+            value.meta[QUANTIZED] = variable.quantization
+            first = variable.initial
+            even = bool(first.size) and bool((first == first.flat[0]).all())
+            told[name] = {"next": after, "initial": first.flat[0].item() if even else first.tolist()}
+        if told:
+            g.metadata["anyonnx.state"] = json.dumps(told)
+        return held
+
+    def _known(self, values: Mapping[int, Value | None], index: int) -> Value:
+        found = values.get(index)
+        if found is None:
+            raise CaptureError(f"nothing gives the tensor {self.model.tensors[index].name}, which a variable is set to")
+        return found
 
     def _operator(self, g: GraphBuilder, operator: Operator, values: dict[int, Value | None]) -> None:
         row = registry.lookup(DIALECT, operator.name, g.opset)
@@ -191,6 +276,8 @@ class TfliteSource(Source):
         missing: dict[tuple[str, str], list[str]] = {}
         for number, operator in enumerate(self.model.operators):
             reason = ""
+            if operator.name in OPERATORS:
+                continue
             if registry.lookup(DIALECT, operator.name, opset) is not None:
                 if all(self.model.tensors[i].dtype for i in (*operator.inputs, *operator.outputs) if i >= 0):
                     continue

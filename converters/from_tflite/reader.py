@@ -36,7 +36,7 @@ _NAMES = {
     128: "CUMSUM", 129: "CALL_ONCE", 130: "BROADCAST_TO", 140: "REDUCE_ALL", 142: "VAR_HANDLE", 143: "READ_VARIABLE",
     144: "ASSIGN_VARIABLE", 150: "GELU",
 }  # fmt: skip
-# options of an operator: name=field form(default); the forms are those of struct, and "ints" for a vector
+# options of an operator: name=field form(default); forms are those of struct, or "ints", or "text"
 _CONV = "padding=0 b; stride_w=1 i; stride_h=2 i; activation=3 b; dilation_w=4 i1; dilation_h=5 i1"
 _POOL = "padding=0 b; stride_w=1 i; stride_h=2 i; width=3 i; height=4 i; activation=5 b"
 _OPTIONS = {
@@ -57,7 +57,7 @@ _OPTIONS = {
     "LEAKY_RELU": "alpha=0 f", "MIRROR_PAD": "mode=0 b", "ONE_HOT": "axis=0 i", "BATCH_MATMUL": "adj_x=0 b; adj_y=1 b",
     "CUMSUM": "exclusive=0 b; reverse=1 b", "TRANSPOSE_CONV": "padding=0 b; stride_w=1 i; stride_h=2 i; activation=3 b",
     "SPACE_TO_DEPTH": "block_size=0 i", "DEPTH_TO_SPACE": "block_size=0 i", "GELU": "approximate=0 b",
-    "SHAPE": "out_type=0 b",
+    "SHAPE": "out_type=0 b", "CALL_ONCE": "graph=0 i", "VAR_HANDLE": "container=0 text; shared_name=1 text",
 }  # fmt: skip
 
 
@@ -91,15 +91,28 @@ class Operator:
 
 
 @dataclass(slots=True)
-class Model:
-    """The main graph of a file."""
+class Graph:
+    """Operators in the order in which they run, and the tensors that they work on, by number."""
 
     tensors: list[Tensor]
     inputs: list[int]
     outputs: list[int]
     operators: list[Operator]
+
+
+@dataclass(slots=True)
+class Model(Graph):
+    """The main graph of a file.
+
+    Attributes:
+        names: Names of inputs and outputs that a signature gives.
+        version: Version of the schema.
+        graphs: All graphs by number; the main one is the first.
+    """
+
     names: dict[int, str]
     version: int
+    graphs: list[Graph]
 
 
 def read_model(path: Path) -> Model:
@@ -121,14 +134,19 @@ def _model(data: bytes) -> Model:
     if not graphs:
         raise CaptureError("the TensorFlow Lite model has no graph")
     buffers = root.tables(4)
-    main = graphs[0]
-    tensors = [_tensor(t, buffers) for t in main.tables(0)]
-    operators = [_operator(t, codes) for t in main.tables(3)]
+    found = [_graph(t, codes, buffers) for t in graphs]
     names: dict[int, str] = {}
     for signature in root.tables(7)[:1]:
         for group in (0, 1):
             names |= {int(m.number(1, "I", 0)): m.text(0) for m in signature.tables(group)}
-    return Model(tensors, _ints(main, 1), _ints(main, 2), operators, names, int(root.number(0, "I", 0)))
+    main = found[0]
+    version = int(root.number(0, "I", 0))
+    return Model(main.tensors, main.inputs, main.outputs, main.operators, names, version, found)
+
+
+def _graph(table: Table, codes: list[str], buffers: list[Table]) -> Graph:
+    tensors = [_tensor(t, buffers) for t in table.tables(0)]
+    return Graph(tensors, _ints(table, 1), _ints(table, 2), [_operator(t, codes) for t in table.tables(3)])
 
 
 def _ints(table: Table, at: int) -> list[int]:
@@ -178,6 +196,8 @@ def _operator(table: Table, codes: list[str]) -> Operator:
         key, at = head.split("=")
         if form == "ints":
             found[key] = [] if options is None else _ints(options, int(at))
+        elif form == "text":
+            found[key] = "" if options is None else options.text(int(at))
         else:
             default = int(form[1:] or 0)
             found[key] = default if options is None else options.number(int(at), form[0], default)

@@ -112,6 +112,18 @@ def multiplier(scale: float) -> tuple[int, int]:
     return (0, 0) if exponent < -31 else (whole, exponent)
 
 
+def times(x: int, whole: int, exponent: int) -> int:
+    """`scaled` of one integer."""
+
+    def quotient(a: int, b: int) -> int:
+        return a // b if a >= 0 else -(-a // b)
+
+    product = x * (1 << max(exponent, 0)) * whole
+    high = quotient(product + ((1 << 30) if product >= 0 else 1 - (1 << 30)), 1 << 31)
+    right = 1 << max(-exponent, 0)
+    return quotient(high + (right // 2 if high >= 0 else -(right // 2)), right)
+
+
 def rescaled(g: GraphBuilder, x: Value, factors: Sequence[float], shape: Sequence[int] = ()) -> Value:
     """Integers (int64, within int32) times factors, rounded as the reference kernels round: twice.
 
@@ -124,7 +136,11 @@ def rescaled(g: GraphBuilder, x: Value, factors: Sequence[float], shape: Sequenc
         factors: One factor, or one for each channel.
         shape: Shape of the factors, to broadcast with x.
     """
-    pairs = [multiplier(f) for f in factors]
+    return scaled(g, x, [multiplier(f) for f in factors], shape)
+
+
+def scaled(g: GraphBuilder, x: Value, pairs: Sequence[tuple[int, int]], shape: Sequence[int] = ()) -> Value:
+    """`rescaled` by factors as `multiplier` gives them."""
     whole = np.array([m for m, _ in pairs], np.int64).reshape(shape)
     left = np.array([1 << max(e, 0) for _, e in pairs], np.int64).reshape(shape)
     right = np.array([1 << max(-e, 0) for _, e in pairs], np.int64).reshape(shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,20 @@ import onnx_ir as ir
 from ..nn.layout import channels_first, channels_last, concat, elementwise
 from ..registry import registry, symbolic
 from ..value import Value
-from .common import DIALECT, Result, activated, finished, integer_range, is_float, one, quantization, refused, rescaled
+from .common import (
+    DIALECT,
+    Result,
+    activated,
+    finished,
+    integer_range,
+    is_float,
+    multiplier,
+    one,
+    quantization,
+    refused,
+    rescaled,
+    scaled,
+)
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -45,9 +59,9 @@ def unchanged(g: GraphBuilder, op: str, results: Sequence[Result], *operands: Va
 
 #: Operators without options that do on plain numbers what an operation of TensorFlow does.
 _PLAIN = {
-    "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "EXP": "Exp", "LOG": "Log", "SIN": "Sin", "COS": "Cos",
-    "SQRT": "Sqrt", "RSQRT": "Rsqrt", "SQUARE": "Square", "ABS": "Abs", "NEG": "Neg", "POW": "Pow", "ELU": "Elu",
-    "MAXIMUM": "Maximum", "MINIMUM": "Minimum", "FLOOR_DIV": "FloorDiv", "FLOOR_MOD": "FloorMod",
+    "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "LOG": "Log", "SIN": "Sin", "COS": "Cos",
+    "SQRT": "Sqrt", "RSQRT": "Rsqrt", "SQUARE": "Square", "NEG": "Neg", "POW": "Pow",
+    "FLOOR_DIV": "FloorDiv", "FLOOR_MOD": "FloorMod",
     "SQUARED_DIFFERENCE": "SquaredDifference", "LESS": "Less", "LESS_EQUAL": "LessEqual", "GREATER": "Greater",
     "GREATER_EQUAL": "GreaterEqual", "EQUAL": "Equal", "NOT_EQUAL": "NotEqual", "LOGICAL_AND": "LogicalAnd",
     "LOGICAL_OR": "LogicalOr", "LOGICAL_NOT": "LogicalNot", "LOG_SOFTMAX": "LogSoftmax", "ADD_N": "AddN",
@@ -57,7 +71,8 @@ _PLAIN = {
 _MOVING = {
     "TRANSPOSE": "Transpose", "SLICE": "Slice", "TILE": "Tile", "EXPAND_DIMS": "ExpandDims", "REVERSE_V2": "ReverseV2",
     "GATHER_ND": "GatherNd", "BROADCAST_TO": "BroadcastTo", "SELECT": "Select", "SELECT_V2": "SelectV2",
-    "SPACE_TO_BATCH_ND": "SpaceToBatchND", "BATCH_TO_SPACE_ND": "BatchToSpaceND",
+    "MAXIMUM": "Maximum", "MINIMUM": "Minimum", "SPACE_TO_BATCH_ND": "SpaceToBatchND",
+    "BATCH_TO_SPACE_ND": "BatchToSpaceND",
 }  # fmt: skip
 
 
@@ -188,11 +203,30 @@ def _reduction(name: str, op: str) -> None:
     def function(g: GraphBuilder, x: Value, axes: Value, *, keep_dims: int, results: list[Result]) -> Value:
         if op in ("Max", "Min"):
             unchanged(g, name, results, x)
+        elif op == "Mean" and quantization(x) is not None and not is_float(x):
+            return _mean(g, x, axes, bool(keep_dims), results[0])
         else:
             plain_numbers(g, name, x)
         return tensorflow(g, op, x, axes, keep_dims=bool(keep_dims))  # type: ignore[no-any-return]
 
     function.__doc__ = f"{name}(input, axes; keep_dims)"
+
+
+def _mean(g: GraphBuilder, x: Value, axes: Value, keep_dims: bool, result: Result) -> Value:
+    """The mean of integers: a sum times a factor, divided by the count in as many bits as the factor leaves."""
+    found = axes.array
+    if found is None or x.element is not result[0] or x.element is not _T.INT8:
+        raise refused(g, "MEAN", "of quantised integers, int8 over constant axes is supported only")
+    sizes = [x.dim(axis) for axis in {int(a) % x.rank for a in found.reshape(-1)}]
+    if not all(isinstance(s, int) and s > 0 for s in sizes):
+        raise refused(g, "MEAN", "the mean of integers over an axis of open size isn't supported")
+    count = math.prod(int(s) for s in sizes if isinstance(s, int))
+    (scale, zero), (out, out_zero) = one(g, x, "MEAN"), one(g, result[1], "MEAN")
+    whole, exponent = multiplier(float(scale) / float(out))
+    shift = min(count.bit_length() - 1, 32, 31 + exponent)
+    wide = elementwise(g, "Sub", elementwise(g, "Cast", x, to=_T.INT64), zero)
+    total = tensorflow(g, "Sum", wide, axes, keep_dims=keep_dims)
+    return finished(g, scaled(g, total, [((whole << shift) // count, exponent - shift)]), result, (-128, 127), out_zero)
 
 
 for _name, _op in {
@@ -252,19 +286,6 @@ for _name, _op in {"ADD": "AddV2", "SUB": "Sub", "MUL": "Mul", "DIV": "RealDiv"}
     _binary(_name, _op)
 
 
-def _smooth(name: str, op: str) -> None:
-    @symbolic(DIALECT, name)
-    def function(g: GraphBuilder, x: Value, *, results: list[Result]) -> Value:
-        plain_numbers(g, name, x)
-        return tensorflow(g, op, x)  # type: ignore[no-any-return]
-
-    function.__doc__ = f"{name}: {op} of TensorFlow."
-
-
-_smooth("LOGISTIC", "Sigmoid")
-_smooth("TANH", "Tanh")
-
-
 def _clipped(name: str, activation: int) -> None:
     @symbolic(DIALECT, name)
     def function(g: GraphBuilder, x: Value, *, results: list[Result]) -> Value:
@@ -283,13 +304,6 @@ for _name, _number in {"RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3}.items():
     _clipped(_name, _number)
 
 
-@symbolic(DIALECT, "LEAKY_RELU")
-def leaky_relu(g: GraphBuilder, x: Value, *, alpha: float, results: list[Result]) -> Value:
-    """LEAKY_RELU(input; alpha)"""
-    plain_numbers(g, "LEAKY_RELU", x)
-    return elementwise(g, "LeakyRelu", x, alpha=float(alpha))
-
-
 @symbolic(DIALECT, "PRELU")
 def prelu(g: GraphBuilder, x: Value, alpha: Value, *, results: list[Result]) -> Value:
     """PRELU(input, alpha)"""
@@ -302,13 +316,6 @@ def hard_swish(g: GraphBuilder, x: Value, *, results: list[Result]) -> Value:
     """HARD_SWISH(input)"""
     plain_numbers(g, "HARD_SWISH", x)
     return elementwise(g, "HardSwish", x)
-
-
-@symbolic(DIALECT, "GELU")
-def gelu(g: GraphBuilder, x: Value, *, approximate: int, results: list[Result]) -> Value:
-    """GELU(input; approximate)"""
-    plain_numbers(g, "GELU", x)
-    return elementwise(g, "Gelu", x, approximate="tanh" if approximate else "none")
 
 
 @symbolic(DIALECT, "L2_NORMALIZATION")

@@ -91,8 +91,23 @@ def differences(x: Any) -> Any:
     return tf.nn.relu((x - 0.5) * tf.transpose(x, [0, 2, 1, 3]))
 
 
+def curves(x: Any) -> Any:
+    import tensorflow as tf
+
+    y = tf.nn.leaky_relu(tf.sigmoid(x) - tf.tanh(x), 0.17) + tf.abs(x)
+    return tf.reduce_mean(y, [1, 2]), tf.reduce_mean(y, [3], keepdims=True), tf.nn.gelu(x), tf.exp(x), tf.maximum(x, y)
+
+
+def elu(x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.nn.elu(x)
+
+
 SHAPE = (1, 8, 8, 4)
-NETWORKS: dict[str, Callable[[Any], Any]] = {"network": network, "head": head, "differences": differences}
+NETWORKS: dict[str, Callable[[Any], Any]] = {
+    "network": network, "head": head, "differences": differences, "curves": curves, "elu": elu,
+}  # fmt: skip
 
 
 def lite(call: Callable[[Any], Any], path: Path, *, quantised: bool) -> Path:
