@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ class TorchFrontend(Frontend):
 
     def load(self, model: Any, inputs: Any, options: Options) -> TorchSource:
         """Captures a module, or takes an exported program as it is."""
+        _keep_triton_out()
         if isinstance(model, (str, Path)):
             model = _read(Path(model), options)
         names = type_names(model)
@@ -50,6 +52,15 @@ class TorchFrontend(Frontend):
         arguments = bind(model, inputs, options.dynamic)
         program = capture(model, arguments)
         return TorchSource(program, options, f"{type(model).__name__} (torch)", module=(model, arguments))
+
+
+def _keep_triton_out() -> None:
+    """Lets torch go without Triton where TensorFlow was loaded first: their LLVMs together crash the process.
+
+    Capturing needs no Triton, and where it can't be imported torch takes it for not installed.
+    """
+    if "tensorflow" in sys.modules:
+        sys.modules.setdefault("triton", None)  # type: ignore[arg-type]
 
 
 def _read(path: Path, options: Options) -> Any:

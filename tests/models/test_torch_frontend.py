@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -322,3 +325,10 @@ def test_locations_name_the_layer():
     result = to_onnx(FIXTURE, compare=False)
     places = {n.meta["source"] for n in result.model.graph}
     assert any(p.startswith("conv1 (") for p in places)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow isn't installed")
+def test_tensorflow_loaded_before_does_not_kill_the_process():
+    code = "import tensorflow, anyonnx, sys; assert anyonnx.to_onnx(sys.argv[1]).parity.passed"
+    ended = subprocess.run([sys.executable, "-c", code, str(FIXTURE)], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr[-2000:]
