@@ -9,27 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 
-from ...symbolic.adapt import run_symbolic
-from ...symbolic.builder import GraphBuilder, as_dtype
+from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import (
     CaptureError,
     InputSpecError,
     MissingDependency,
-    MissingOp,
-    TranslationError,
-    UnsupportedOps,
 )
-from ...symbolic.registry import registry
 from ...symbolic.spec import TensorSpec
-from ...symbolic.tflite_ops.common import DIALECT, QUANTIZED
+from ...symbolic.tflite_ops.common import QUANTIZED
 from ...symbolic.value import Value
 from ...validation.inputs import choose_sizes, make_inputs
 from ..base import Arrays, Frontend, Options, Source, renamed
 from ..binding import as_spec, bind
-from .reader import DTYPES, Model, Operator, read_model
-from .variables import OPERATORS, Key, Variable, find_variables, handles, unused, with_state
+from .graph import Walk, require
+from .reader import Model, read_model
+from .variables import Key, Variable, find_variables, unused, with_state
 
 
 class TfliteFrontend(Frontend):
@@ -135,17 +130,36 @@ class TfliteSource(Source):
         ]
 
     def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Sizes for open dims; the file doesn't say which are equal, so the same axis of all inputs gets one size."""
+        """Sizes for open dims, such as the interpreter takes.
+
+        The file doesn't say which are equal, so the same axis of all inputs gets one size; convolutions over time
+        may need far more than a few frames.
+        """
         sizes = choose_sizes(self.specs, which, base)
         by_axis: dict[int, int] = {}
         for spec in self.specs:
             for axis, symbol in enumerate(spec.shape):
                 if isinstance(symbol, str):
                     sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
+        if base is None and sizes and importlib.util.find_spec("tensorflow") is not None:
+            first = {s.shape[0] for s in self.specs if s.shape}
+            for factor in (1, 16, 256):
+                grown = {k: n if k in first else n * factor for k, n in sizes.items()}
+                if self._fits(grown):
+                    return grown
         return sizes
+
+    def _fits(self, sizes: Mapping[str, int]) -> bool:
+        try:
+            self._interpreter(make_inputs(self.specs, sizes=sizes))
+        except InputSpecError:
+            return False
+        return True
 
     def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays | None:
         """Quantised inputs over their whole range; variables as before the first call, then at random."""
+        if self.samples is not None:
+            return None
         quantized = [self.model.tensors[i].quantization for i in self.model.inputs]
         quantized += [v.quantization for v in self.state.values()]
         made = dict(make_inputs(self.specs, seed=seed, sizes=sizes))
@@ -163,6 +177,14 @@ class TfliteSource(Source):
         The interpreter keeps variables to itself. It is given the file with the wanted state in the place of the
         initial one, and what it assigns is read from the tensors that hold it.
         """
+        interpreter = self._interpreter(inputs)
+        interpreter.invoke()
+        places = [d["index"] for d in interpreter.get_output_details()] + self.tensors[len(self.model.outputs) :]
+        results = [interpreter.get_tensor(place) for place in places]
+        return dict(zip(self.output_names, results, strict=True))
+
+    def _interpreter(self, inputs: Mapping[str, np.ndarray]) -> Any:
+        """An interpreter that has taken inputs and state."""
         if importlib.util.find_spec("tensorflow") is None:
             raise MissingDependency("tensorflow", "tensorflow", f"running {self.path} to compare with it")
         import tensorflow as tf
@@ -184,41 +206,23 @@ class TfliteSource(Source):
         arrays = [inputs[s.name] for s in self.specs[: len(details)]]
         for detail, array in zip(details, arrays, strict=True):
             interpreter.resize_tensor_input(detail["index"], array.shape)
-        interpreter.allocate_tensors()
+        try:
+            interpreter.allocate_tensors()
+        except RuntimeError as error:
+            shapes = ", ".join(str(list(a.shape)) for a in arrays)
+            raise InputSpecError(f"the interpreter refuses inputs of the shapes {shapes}: {error}") from error
         for detail, array in zip(details, arrays, strict=True):
             interpreter.set_tensor(detail["index"], array)
-        interpreter.invoke()
-        places = [d["index"] for d in interpreter.get_output_details()] + self.tensors[len(self.model.outputs) :]
-        results = [interpreter.get_tensor(place) for place in places]
-        return dict(zip(self.output_names, results, strict=True))
+        return interpreter
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model operator by operator."""
-        self._require(g.opset)
-        values: dict[int, Value | None] = {-1: None}
+        require(self.model, g.opset)
         given = [g.input(spec.name, spec.dtype, spec.shape) for spec in self.specs]
-        values.update(zip(self.model.inputs, given, strict=False))
-        held = self._variables(g, given[len(self.model.inputs) :])
-        places = handles(self.model)
-        for index, tensor in enumerate(self.model.tensors):
-            if tensor.array is not None and index not in values:
-                large = tensor.array.size > 64 or tensor.array.ndim > 2
-                values[index] = g.initializer(tensor.name, tensor.array) if large else g.constant(tensor.array)
-        for index, value in values.items():
-            if value is not None and self.model.tensors[index].quantization is not None:
-                value.meta[QUANTIZED] = self.model.tensors[index].quantization
-        for number, operator in enumerate(self.model.operators):
-            with g.at(self._place(number, operator)):
-                if operator.name == "READ_VARIABLE":
-                    values[operator.outputs[0]] = held[places[operator.inputs[0]]]
-                elif operator.name == "ASSIGN_VARIABLE":
-                    held[places[operator.inputs[0]]] = self._known(values, operator.inputs[1])
-                elif operator.name not in OPERATORS:
-                    self._operator(g, operator, values)
-        for name, index in zip(self.output_names, self.tensors, strict=True):
-            result = values.get(index)
-            if result is None:
-                raise CaptureError(f"nothing gives the output {name}")
+        count = len(self.model.inputs)
+        walk = Walk(self.model, self._variables(g, given[count:]))
+        results = walk.run(g, self.model.graphs[0], given[:count], self.tensors)
+        for name, result in zip(self.output_names, results, strict=True):
             g.output(result, name)
 
     def _variables(self, g: GraphBuilder, given: list[Value]) -> dict[Key, Value]:
@@ -228,76 +232,11 @@ class TfliteSource(Source):
         following = self.output_names[len(self.model.outputs) :]
         for value, (name, variable), after in zip(given, self.state.items(), following, strict=True):
             held[variable.key] = value
-            value.meta[QUANTIZED] = variable.quantization
+            if variable.quantization is not None:
+                value.meta[QUANTIZED] = variable.quantization
             first = variable.initial
             even = bool(first.size) and bool((first == first.flat[0]).all())
             told[name] = {"next": after, "initial": first.flat[0].item() if even else first.tolist()}
         if told:
             g.metadata["anyonnx.state"] = json.dumps(told)
         return held
-
-    def _known(self, values: Mapping[int, Value | None], index: int) -> Value:
-        found = values.get(index)
-        if found is None:
-            raise CaptureError(f"nothing gives the tensor {self.model.tensors[index].name}, which a variable is set to")
-        return found
-
-    def _operator(self, g: GraphBuilder, operator: Operator, values: dict[int, Value | None]) -> None:
-        row = registry.lookup(DIALECT, operator.name, g.opset)
-        assert row is not None
-        missing = [i for i in operator.inputs if i not in values]
-        if missing:
-            raise CaptureError(f"{operator.name} takes a tensor that nothing gives (at {g.location})")
-        told = [self.model.tensors[i] for i in operator.outputs]
-        options = dict(operator.options)
-        for key in ("output_type", "out_type"):
-            if key in options:
-                options[key] = as_dtype(DTYPES[int(options[key])])
-        options["results"] = [(as_dtype(t.dtype), t.quantization) for t in told]
-        found = run_symbolic(row, g, [values[i] for i in operator.inputs], options, len(told))
-        if found is None:
-            raise TranslationError("these operands aren't supported", op=operator.name, location=g.location)
-        for index, tensor, value in zip(operator.outputs, told, found, strict=True):
-            if value is None:
-                continue
-            if value.is_constant or QUANTIZED in value.meta:
-                value = _apart(g, value, tensor.quantization)
-            g.expect(value, tensor.dtype, None)
-            if tensor.quantization is not None:
-                value.meta[QUANTIZED] = tensor.quantization
-            g.mark(value, str(index))
-            values[index] = value
-
-    def _place(self, number: int, operator: Operator) -> str:
-        names = [self.model.tensors[i].name for i in operator.outputs[:1]]
-        return f"operator {number} ({names[0] if names else operator.name})"
-
-    def _require(self, opset: int) -> None:
-        missing: dict[tuple[str, str], list[str]] = {}
-        for number, operator in enumerate(self.model.operators):
-            reason = ""
-            if operator.name in OPERATORS:
-                continue
-            if registry.lookup(DIALECT, operator.name, opset) is not None:
-                if all(self.model.tensors[i].dtype for i in (*operator.inputs, *operator.outputs) if i >= 0):
-                    continue
-                reason = "tensors of this element type aren't supported"
-            missing.setdefault((operator.name, reason), []).append(self._place(number, operator))
-        if missing:
-            raise UnsupportedOps(
-                [MissingOp(DIALECT, op, len(at), tuple(at[:3]), why) for (op, why), at in missing.items()]
-            )
-
-
-def _apart(g: GraphBuilder, value: Value, quantization: Any) -> Value:
-    """A value of its own where another tensor's value would get this one's quantisation."""
-    if quantization is None or value.meta.get(QUANTIZED) is quantization:
-        return value
-    known = value.meta.get(QUANTIZED)
-    if known is not None and known.same(quantization):
-        return value
-    if not value.is_constant:
-        raise TranslationError("a tensor would have two quantisations", location=g.location)
-    array = value.array
-    assert array is not None
-    return g.initializer("", ir.Tensor(array))

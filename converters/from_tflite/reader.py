@@ -57,7 +57,8 @@ _OPTIONS = {
     "LEAKY_RELU": "alpha=0 f", "MIRROR_PAD": "mode=0 b", "ONE_HOT": "axis=0 i", "BATCH_MATMUL": "adj_x=0 b; adj_y=1 b",
     "CUMSUM": "exclusive=0 b; reverse=1 b", "TRANSPOSE_CONV": "padding=0 b; stride_w=1 i; stride_h=2 i; activation=3 b",
     "SPACE_TO_DEPTH": "block_size=0 i", "DEPTH_TO_SPACE": "block_size=0 i", "GELU": "approximate=0 b",
-    "SHAPE": "out_type=0 b", "CALL_ONCE": "graph=0 i", "VAR_HANDLE": "container=0 text; shared_name=1 text",
+    "SHAPE": "out_type=0 b", "IF": "then_graph=0 i; else_graph=1 i", "CALL_ONCE": "graph=0 i",
+    "VAR_HANDLE": "container=0 text; shared_name=1 text",
 }  # fmt: skip
 
 
@@ -146,7 +147,13 @@ def _model(data: bytes) -> Model:
 
 def _graph(table: Table, codes: list[str], buffers: list[Table]) -> Graph:
     tensors = [_tensor(t, buffers) for t in table.tables(0)]
-    return Graph(tensors, _ints(table, 1), _ints(table, 2), [_operator(t, codes) for t in table.tables(3)])
+    operators = [_operator(t, codes) for t in table.tables(3)]
+    inputs = _ints(table, 1)
+    computed = {*inputs, *(i for o in operators for i in o.outputs)}
+    for index, tensor in enumerate(tensors):
+        if index not in computed and tensor.dtype and 0 in tensor.shape:  # an empty constant has an empty buffer
+            tensor.array = np.zeros([s or 0 for s in tensor.shape], tensor.dtype)
+    return Graph(tensors, inputs, _ints(table, 2), operators)
 
 
 def _ints(table: Table, at: int) -> list[int]:

@@ -22,14 +22,12 @@ _T = ir.DataType
 
 
 def looked_up(g: GraphBuilder, x: Value, result: Result, op: str, function: Callable[[int], int]) -> Value:
-    """Each integer of a tensor of 8 bits replaced by what a function gives for it, brought into the result's range."""
-    if x.element not in (_T.INT8, _T.UINT8) or result[0] is not x.element:
+    """Each integer of an int8 tensor replaced by what a function gives for it, brought into the result's range."""
+    if x.element is not _T.INT8 or result[0] is not _T.INT8:
         raise refused(g, op, f"integers of {x.element.name} aren't supported")
-    limits = np.iinfo(x.element.numpy())
-    table = [min(max(function(i), limits.min), limits.max) for i in range(limits.min, limits.max + 1)]
+    table = [min(max(function(i), -128), 127) for i in range(-128, 128)]
     wide = g.Cast(x if x.channels_first is None else x.channels_first, to=_T.INT32)
-    at = g.Sub(wide, g.constant(limits.min, _T.INT32)) if limits.min else wide
-    y: Value = g.Gather(g.constant(np.array(table, x.element.numpy())), at, axis=0)
+    y: Value = g.Gather(g.constant(np.array(table, np.int8)), g.Add(wide, g.constant(128, _T.INT32)), axis=0)
     return y if x.channels_first is None else channels_last(g, y)
 
 
@@ -70,9 +68,12 @@ _FUNCTIONS: dict[str, tuple[str, Callable[[np.float32], float]]] = {
 def _register(name: str, op: str, scalar: Callable[[np.float32], float]) -> None:
     @symbolic(DIALECT, name)
     def function(g: GraphBuilder, x: Value, *, results: list[Result]) -> Value:
-        if quantization(x) is None or is_float(x):
-            return tensorflow(g, op, x)  # type: ignore[no-any-return]
-        return _of_numbers(g, x, results[0], name, scalar)
+        if quantization(x) is not None and not is_float(x):
+            return _of_numbers(g, x, results[0], name, scalar)
+        if op == "Sigmoid" and x.sizes is not None and x.rank <= 2:
+            # scores: near 0 the definition keeps all digits, ONNX Runtime's Sigmoid only those above 2 ** -25
+            return g.Reciprocal(g.Add(g.Exp(g.Neg(x)), 1.0))
+        return tensorflow(g, op, x)  # type: ignore[no-any-return]
 
     function.__doc__ = f"{name}: {op} of TensorFlow; a table on quantised integers."
 

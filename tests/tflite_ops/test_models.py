@@ -156,6 +156,34 @@ def test_operators_of_floats(tmp_path: Path) -> None:
 
 
 @needs_tensorflow
+def test_branches(tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    def branches(x: Any) -> Any:
+        total = tf.reduce_sum(x)
+        weight = weights(4, 4)
+        return tf.cond(total > 0.0, lambda: (tf.nn.relu(x) @ weight, total), lambda: (x - 1.0, total * 2.0))
+
+    made = to_onnx(lite(branches, tmp_path / "m.tflite", quantised=False), opset=18)
+    assert made.parity.passed
+    name = made.source.specs[0].name
+    session = onnxruntime.InferenceSession(made.proto().SerializeToString(), providers=["CPUExecutionProvider"])
+    for x in (np.ones(SHAPE, np.float32), -np.ones(SHAPE, np.float32)):
+        for found, told in zip(session.run(None, {name: x}), made.source.run({name: x}).values(), strict=True):
+            np.testing.assert_allclose(found, told, rtol=1e-5, atol=1e-5)
+
+
+@needs_tensorflow
+def test_scores_near_zero_keep_their_digits(tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    def scores(x: Any) -> Any:
+        return tf.sigmoid(tf.reduce_mean(x, [1, 2]) - tf.constant([5.0, 10.0, 12.0, 15.0]))
+
+    assert to_onnx(lite(scores, tmp_path / "m.tflite", quantised=False), opset=18).parity.passed
+
+
+@needs_tensorflow
 def test_what_isnt_known_is_refused_at_once(tmp_path: Path) -> None:
     import tensorflow as tf
 
@@ -164,3 +192,14 @@ def test_what_isnt_known_is_refused_at_once(tmp_path: Path) -> None:
 
     with pytest.raises(UnsupportedOps, match="WHILE"):
         to_onnx(lite(odd, tmp_path / "m.tflite", quantised=False))
+
+
+@needs_tensorflow
+def test_sums_of_quantised_integers_are_refused(tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    def sums(x: Any) -> Any:
+        return tf.reduce_sum(x, [1, 2])
+
+    with pytest.raises(UnsupportedOps, match="SUM"):
+        to_onnx(lite(sums, tmp_path / "m.tflite", quantised=True), compare=False)
