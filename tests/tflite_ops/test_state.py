@@ -62,7 +62,7 @@ def follow(made: Any, path: Path, *, tolerance: float, optimised: bool) -> None:
 
 
 def streaming(path: Path) -> Path:
-    """Keeps the last four frames, and a count of calls; a third variable never changes."""
+    """Keeps the last four frames, and a count of calls; the converter makes a constant of the gain."""
     import tensorflow as tf
 
     class Streaming(tf.Module):
@@ -134,6 +134,28 @@ def test_a_variable_that_nothing_sets_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(load, "read_model", without)
     with pytest.raises(UnsupportedOps, match="VAR_HANDLE"):
         to_onnx(streaming(tmp_path / "m.tflite"), compare=False)
+
+
+def test_a_variable_that_no_call_changes_is_an_initializer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from anyonnx.converters.from_tflite import load
+    from anyonnx.converters.from_tflite.variables import handles
+
+    read = load.read_model
+
+    def unchanged(path: Path) -> Any:
+        model = read(path)
+        places = handles(model)
+        calls = [o for o in model.operators if o.name == "ASSIGN_VARIABLE" and places[o.inputs[0]][1] == "calls"]
+        model.operators.remove(calls[0])
+        return model
+
+    monkeypatch.setattr(load, "read_model", unchanged)
+    made = to_onnx(streaming(tmp_path / "m.tflite"), compare=False)
+    session = session_of(made, optimised=False)
+    assert [i.name for i in session.get_inputs()] == ["audio", "frames"]
+    frames, audio = np.ones((1, 4, 3), np.float32), np.ones((1, 2, 3), np.float32)
+    result = session.run(None, {"audio": audio, "frames": frames})[0]
+    np.testing.assert_allclose(result, [[4 * 2 * 1.5, 4 * 2 * 2.0, 4 * 2 * 0.25]], rtol=1e-6)
 
 
 def package_models(package: str) -> list[Path]:
