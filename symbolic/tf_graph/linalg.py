@@ -10,6 +10,7 @@ import onnx_ir as ir
 from ..nn.weights import transposed
 from ..registry import symbolic
 from ..value import Value
+from ..xla import linalg
 from ..xla.kernels import call
 from .common import DIALECT, as_value, cast, int64, ints, like, refused, size_at
 
@@ -140,6 +141,29 @@ def matrix_set_diag(g: GraphBuilder, x: Value, diagonal: Value, k: Value, *, ali
 def determinant(g: GraphBuilder, x: Value) -> Value:
     """MatrixDeterminant(input: T) -> T"""
     return g.Det(x)
+
+
+def _square(g: GraphBuilder, x: Value, op: str) -> int:
+    """The order of square matrices, which must be fixed."""
+    rows, columns = x.dim(-2), x.dim(-1)
+    if not isinstance(rows, int) or rows != columns or x.element not in (_T.FLOAT, _T.DOUBLE):
+        raise refused(g, op, "matrices whose order isn't known before the model runs aren't supported")
+    return rows
+
+
+@symbolic(DIALECT, "Cholesky", "BatchCholesky")
+def cholesky(g: GraphBuilder, x: Value) -> Value:
+    """Cholesky(input: T) -> T; not-a-number where TensorFlow fails: matrices that aren't positive definite"""
+    size = _square(g, x, "Cholesky")
+    below = g.constant(np.tril(np.ones((size, size), np.bool_)))  # what lies above the diagonal isn't read
+    return linalg.cholesky(g, g.Where(below, x, _turned(g, x, True)))
+
+
+@symbolic(DIALECT, "MatrixInverse", "BatchMatrixInverse")
+def matrix_inverse(g: GraphBuilder, x: Value, *, adjoint: bool = False) -> Value:
+    """MatrixInverse(input: T, adjoint: bool) -> T"""
+    _square(g, x, "MatrixInverse")
+    return linalg.solve(g, _turned(g, x, adjoint))
 
 
 @symbolic(DIALECT, "Cross")

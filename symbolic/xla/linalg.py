@@ -37,6 +37,12 @@ def _loop(g: GraphBuilder, count: Size, states: Sequence[Value], step: Step) -> 
     return results
 
 
+def _sizes(g: GraphBuilder, x: Value, until: int | None = None) -> list[Size | Value]:
+    """Sizes of the axes before `until`; those that are not known are taken when the model runs."""
+    known = enumerate((x.sizes or ())[:until])
+    return [g.Squeeze(g.Shape(x, start=i, end=i + 1), [0]) if s is None else s for i, s in known]
+
+
 def _order(x: Value) -> int:
     """Size of the last axis, which must be fixed; and the dtype one that Loop bodies can compute with."""
     size = x.dim(-1)
@@ -75,7 +81,7 @@ def cholesky(g: GraphBuilder, x: Value) -> Value:
         below = b.Where(b.Less(b.constant(numbers[:, None]), number), zero, b.Div(rest, pivot))
         return [b.Where(b.Equal(b.constant(numbers), number), below, lower)]
 
-    zeros = g.expand(scalar(g, 0, x), [s for s in x.sizes or () if s is not None])
+    zeros = g.expand(scalar(g, 0, x), _sizes(g, x))
     (lower,) = _loop(g, size, [zeros], step)
     # one pivot that is not a number makes everything so
     trace = g.ReduceSum(lower, [x.rank - 2, x.rank - 1], keepdims=1)
@@ -114,7 +120,7 @@ def _forward(g: GraphBuilder, a: Value, b: Value, size: int, unit: bool) -> Valu
             new = body.Div(new, body.Unsqueeze(body.Gather(row, number, axis=a.rank - 1), [a.rank - 1]))
         return [body.Where(body.Equal(body.constant(numbers[:, None]), number), new, x)]
 
-    zeros = g.expand(scalar(g, 0, b), [s for s in b.sizes or () if s is not None])
+    zeros = g.expand(scalar(g, 0, b), _sizes(g, b))
     return _loop(g, size, [zeros], step)[0]
 
 
@@ -126,7 +132,7 @@ def lu(g: GraphBuilder, x: Value) -> list[Value]:
         raise ValueError("factorisations need a fixed size")
     count = min(rows, size)
     rank = x.rank
-    batch = [s for s in (x.sizes or ())[:-2] if s is not None]
+    batch = _sizes(g, x, -2)
     down, across = np.arange(rows)[:, None], np.arange(size)
 
     def step(b: GraphBuilder, number: Value, carried: list[Value]) -> list[Value]:
@@ -172,7 +178,7 @@ def _exchanged(b: GraphBuilder, permutation: Value, number: Value, place: Value)
 
 def pivots_to_permutation(g: GraphBuilder, pivots: Value, size: int) -> Value:
     """The permutation that exchanging rows in turn amounts to."""
-    batch = [s for s in (pivots.sizes or ())[:-1] if s is not None]
+    batch = _sizes(g, pivots, -1)
     last = pivots.rank - 1
 
     def step(b: GraphBuilder, number: Value, carried: list[Value]) -> list[Value]:
@@ -183,3 +189,13 @@ def pivots_to_permutation(g: GraphBuilder, pivots: Value, size: int) -> Value:
     count = pivots.dim(-1)
     assert count is not None
     return _loop(g, count, [start], step)[0]
+
+
+def solve(g: GraphBuilder, a: Value, b: Value | None = None) -> Value:
+    """The x with a x = b for square matrices; the inverse of a without b."""
+    factors, _, permutation = lu(g, a)
+    exchange = g.Equal(g.Unsqueeze(permutation, [-1]), g.constant(np.arange(_order(a), dtype=np.int32)))
+    rows = g.Cast(exchange, to=a.element)
+    right = rows if b is None else g.MatMul(rows, b)
+    half_way = triangular_solve(g, factors, right, left=True, lower=True, transposed=False, unit=True)
+    return triangular_solve(g, factors, half_way, left=True, lower=False, transposed=False, unit=False)

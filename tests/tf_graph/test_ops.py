@@ -183,6 +183,17 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.linalg.trace(x),
         ),
     ),
+    "factorised": (
+        ["x:float32[n,2,4,4]"],
+        lambda x: (
+            tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + 0.5 * tf.eye(4)),
+            tf.linalg.cholesky(tf.linalg.set_diag(x, tf.abs(x[..., 0]) + 9.0)),  # the upper half isn't read
+            tf.linalg.cholesky(tf.boolean_mask(x, x[:, 0, 0, 0] > -9.0) * 0.1 + 5.0 * tf.eye(4)),
+            tf.linalg.inv(x * 0.3 + tf.eye(4)[::-1]),
+            tf.linalg.inv(tf.cast(x[0, 0], tf.float64) + 2.0 * tf.eye(4, dtype=tf.float64), adjoint=True),
+            tf.linalg.inv(tf.boolean_mask(x, x[:, 0, 0, 0] > -9.0) * 0.3 + tf.eye(4)),
+        ),
+    ),
     "convolutions": (
         [IMAGE],
         lambda x: (
@@ -332,6 +343,12 @@ def test_each_op_gives_what_tensorflow_gives(name: str) -> None:
 @pytest.mark.parametrize("opset", [11, 13, 17, 25])
 @pytest.mark.parametrize("name", ["convolutions", "slices", "reductions", "gathers", "shapes", "pooling", "products"])
 def test_other_opsets(name: str, opset: int) -> None:
+    assert to_onnx(function(*CASES[name]), opset=opset).parity.passed
+
+
+@pytest.mark.parametrize("opset", [11, 25])
+@pytest.mark.parametrize("name", ["factorised"])
+def test_factorisations_and_transforms_at_other_opsets(name: str, opset: int) -> None:
     assert to_onnx(function(*CASES[name]), opset=opset).parity.passed
 
 
