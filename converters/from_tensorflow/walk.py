@@ -14,6 +14,7 @@ from ...symbolic.adapt import run_symbolic
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
 from ...symbolic.registry import Symbolic, registry
+from ...symbolic.tf_graph.spectral import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...symbolic.value import Value
 from . import control
 from .graph import RESOURCE, Graph, Library, Node, array
@@ -42,6 +43,7 @@ _QUIET = frozenset(
         "dct_method", "use_locking", "validate_shape", "num_split", "num", "index_type", "batch_dims", "is_stateless",
     }
 )  # fmt: skip
+_COMPLEX = (ir.DataType.COMPLEX64, ir.DataType.COMPLEX128)
 #: Constants above this size (in bytes) become initializers of their own, as kernels do.
 _LARGE = 1024
 
@@ -86,21 +88,23 @@ class Walk:
             UnsupportedOps: All ops, and options of them, that can't be translated.
         """
         missing: dict[tuple[str, str], list[str]] = {}
-        for place, node in self._reached(graph, results, set()):
-            for reason in self._problems(node):
+        for place, node, leaves in self._reached(graph, results, set()):
+            for reason in self._problems(node, leaves):
                 missing.setdefault((node.op, reason), []).append(place)
         if missing:
             raise UnsupportedOps(
                 [MissingOp(DIALECT, op, len(at), tuple(at[:3]), why) for (op, why), at in missing.items()]
             )
 
-    def _reached(self, graph: Graph, results: Sequence[str], seen: set[str]) -> Iterator[tuple[str, Node]]:
+    def _reached(self, graph: Graph, results: Sequence[str], seen: set[str]) -> Iterator[tuple[str, Node, bool]]:
+        """Nodes, where they are, and whether the graph or function gives their results."""
+        given = {graph.find(r)[0] for r in results}
         wanted = [*results, *graph.kept]
         data = {n.name for n in graph.live(results)}
         for node in graph.live(wanted, controls=True):
             place = f"{graph.name}/{node.name}" if graph.name else node.name
             if node.name in data or node.op.startswith(_WRITES) or node.functions or node.op in self.library.functions:
-                yield place, node
+                yield place, node, node.name in given
             called = node.functions + ([node.op] if node.op in self.library.functions else [])
             for name in called:
                 if name not in seen:
@@ -108,9 +112,15 @@ class Walk:
                     inner = self.library[name]
                     yield from self._reached(inner, inner.results, seen)
 
-    def _problems(self, node: Node) -> Iterator[str]:
+    def _problems(self, node: Node, leaves: bool) -> Iterator[str]:
         if node.op.startswith(_WRITES):
             yield "the graph changes a variable"
+            return
+        if _is_complex(node) and node.op not in COMPLEX_OPERANDS | COMPLEX_RESULTS:
+            yield "complex numbers aren't supported: only between Fourier transforms and the parts taken of them"
+            return
+        if leaves and node.op in COMPLEX_RESULTS:
+            yield "a complex result of the graph, or of a function in it, isn't supported"
             return
         if node.op in STRUCTURE or node.op in self.library.functions:
             return
@@ -145,11 +155,13 @@ class Walk:
                 operands = [self._read(graph, env, r) for r in node.inputs]
                 found = self._node(graph, node, operands, where)
                 told = node.shapes
+                pair = node.op in COMPLEX_RESULTS
                 for i, value in enumerate(found):
                     if isinstance(value, Value):
                         if i < len(told):
-                            self.g.expect(value, None, told[i])
-                        if not path:
+                            sizes = told[i]
+                            self.g.expect(value, None, [*sizes, 2] if pair and sizes is not None else sizes)
+                        if not path and not pair:
                             self.g.mark(value, f"{node.name}:{i}")
                     env[node.name, i] = value
         return [self._read(graph, env, r) for r in results]
@@ -229,6 +241,12 @@ def _needed(graph: Graph, results: Sequence[str], env: Environment) -> Iterator[
     for node in graph.live(results):
         if (node.name, 0) not in env:
             yield node
+
+
+def _is_complex(node: Node) -> bool:
+    """Whether a node takes or gives complex numbers, as its attributes tell."""
+    return any(d in _COMPLEX for v in node.attributes.values() for d in (v if isinstance(v, list) else [v])
+               if isinstance(d, ir.DataType))  # fmt: skip
 
 
 _ACCEPTED: dict[Any, frozenset[str]] = {}

@@ -194,6 +194,23 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.linalg.inv(tf.boolean_mask(x, x[:, 0, 0, 0] > -9.0) * 0.3 + tf.eye(4)),
         ),
     ),
+    "spectra": (
+        ["x:float32[n,16]", "k:int32[]"],
+        lambda x, k: (
+            tf.abs(tf.signal.rfft(x)),
+            tf.math.real(tf.signal.rfft(x, [12])),  # the end is cut off
+            tf.math.imag(tf.signal.rfft(tf.stack([x, x], 1), [21])),  # zeros follow
+            tf.abs(tf.signal.rfft(x, [tf.abs(k) % 5 + 7])),
+            tf.abs(tf.signal.rfft(tf.cast(x, tf.float64))),
+            tf.signal.irfft(tf.signal.rfft(x)),
+            tf.signal.irfft(tf.signal.rfft(x), [11]),
+            tf.raw_ops.IRFFT(input=tf.signal.rfft(x), fft_length=[tf.abs(k) % 5 + 7]),
+            tf.signal.irfft(tf.signal.rfft(x, [9])),
+            tf.math.imag(tf.signal.fft(tf.signal.rfft(x))),
+            tf.math.real(tf.signal.ifft(tf.signal.rfft(x))),
+        ),
+    ),
+    "frames": (["x:float32[n,t]"], lambda x: tf.abs(tf.signal.stft(tf.pad(x, [[0, 0], [0, 40]]), 16, 8))),
     "convolutions": (
         [IMAGE],
         lambda x: (
@@ -347,7 +364,7 @@ def test_other_opsets(name: str, opset: int) -> None:
 
 
 @pytest.mark.parametrize("opset", [11, 25])
-@pytest.mark.parametrize("name", ["factorised"])
+@pytest.mark.parametrize("name", ["factorised", "spectra", "frames"])
 def test_factorisations_and_transforms_at_other_opsets(name: str, opset: int) -> None:
     assert to_onnx(function(*CASES[name]), opset=opset).parity.passed
 
@@ -437,6 +454,31 @@ def test_what_is_missing_is_refused_at_once() -> None:
         to_onnx(function([ROWS], lambda x: (tf.linalg.svd(x)[0], tf.math.igamma(x, x))))
     assert {m.name for m in caught.value.missing} == {"Svd", "Igamma"}
     assert all(m.locations for m in caught.value.missing)
+
+
+COMPLEX: dict[str, tuple[str, Callable[..., Any]]] = {
+    "Complex": (ROWS, lambda x: tf.math.real(tf.complex(x, x))),
+    "Conj": (ROWS, lambda x: tf.math.real(tf.math.conj(tf.signal.rfft(x)))),
+    "Mul": (ROWS, lambda x: tf.abs(tf.signal.rfft(x) * tf.signal.rfft(x))),
+    "Shape": (ROWS, lambda x: tf.shape(tf.signal.rfft(x))),
+    "Pad": (ROWS, lambda x: tf.signal.irfft(tf.signal.rfft(x), [14])),
+    "Const": (ROWS, lambda x: tf.abs(tf.constant(1 + 2j, tf.complex64) + tf.signal.rfft(x))),
+    "Cast": (ROWS, lambda x: tf.math.real(tf.cast(x, tf.complex64))),
+    "Identity": (ROWS, lambda x: tf.signal.rfft(x)),  # what TensorFlow puts before a result
+    "Placeholder": ("x:complex64[n,6]", tf.abs),
+    "StatelessIf": (
+        ROWS,
+        lambda x: tf.abs(tf.cond(x[0, 0] > 0, lambda: tf.signal.rfft(x), lambda: tf.signal.rfft(-x))),
+    ),
+}
+
+
+@pytest.mark.parametrize("op", COMPLEX)
+def test_complex_numbers_elsewhere_are_refused(op: str) -> None:
+    spec, call = COMPLEX[op]
+    with pytest.raises(UnsupportedOps, match="complex") as caught:
+        to_onnx(function([spec], call))
+    assert op.removeprefix("Stateless") in {m.name.removeprefix("Stateless") for m in caught.value.missing}
 
 
 def test_a_function_that_changes_a_variable_is_refused() -> None:
