@@ -25,6 +25,14 @@ def f32(*shape: int) -> Any:
     return tf.constant(draw(0, 0.5, shape).astype(np.float32))
 
 
+def positive(x: Any) -> Any:
+    """The elements of each row that are larger than 0, or whose first is."""
+    kept = (x if x.shape.rank == 2 else x[..., 0]) > 0.0
+    counts = tf.reduce_sum(tf.cast(kept, tf.int64), 1)
+    splits = tf.concat([tf.zeros([1], tf.int64), tf.cumsum(counts)], 0)
+    return tf.RaggedTensor.from_row_splits(tf.boolean_mask(x, kept), splits, validate=False)
+
+
 CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
     "arithmetic": ([ROWS], lambda x: (x + 1.0, x - x[:1], x * 3.0, x / 2.0, x // 0.7, x % 0.7, x**2, -x, abs(x))),
     "whole numbers": ([INTS], lambda x: (x // 3, x % 3, x // -2, tf.truncatediv(x, 3), x * x, tf.square(x), -x)),
@@ -211,6 +219,17 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
         ),
     ),
     "frames": (["x:float32[n,t]"], lambda x: tf.abs(tf.signal.stft(tf.pad(x, [[0, 0], [0, 40]]), 16, 8))),
+    "ragged": (
+        [ROWS],
+        lambda x: (
+            [
+                made
+                for rows in (positive(x), positive(tf.stack([x, -x], 2)), positive(x[:0]), positive(x * 0.0))
+                for made in (rows.to_tensor(), rows.to_tensor(7.0, shape=[None, 3, *rows.shape[2:]]))
+            ]
+            + [positive(tf.stack([x, -x], 2)).to_tensor([1.0, 2.0])]
+        ),
+    ),
     "convolutions": (
         [IMAGE],
         lambda x: (
@@ -364,8 +383,8 @@ def test_other_opsets(name: str, opset: int) -> None:
 
 
 @pytest.mark.parametrize("opset", [11, 25])
-@pytest.mark.parametrize("name", ["factorised", "spectra", "frames"])
-def test_factorisations_and_transforms_at_other_opsets(name: str, opset: int) -> None:
+@pytest.mark.parametrize("name", ["factorised", "spectra", "frames", "ragged"])
+def test_later_ops_at_other_opsets(name: str, opset: int) -> None:
     assert to_onnx(function(*CASES[name]), opset=opset).parity.passed
 
 
