@@ -24,7 +24,9 @@ def pages() -> dict[str, str]:
 def _page(dialect: str) -> str:
     rows: dict[str, list[Symbolic]] = {}
     for row in registry.rows(dialect):
-        rows.setdefault(row.name, []).append(row)
+        # frontends and plugins that happen to be loaded add rows too: the page is about this folder's own
+        if row.function.__module__.startswith(f"{__package__}."):
+            rows.setdefault(row.name, []).append(row)
     title = _TITLES.get(dialect, f"Operators of dialect `{dialect}` that convert")
     lines = [
         f"# {title}",
