@@ -391,19 +391,9 @@ class GraphBuilder(SizeArithmetic):
         if value.producer() is not None and MARK not in value.meta:
             value.meta[MARK] = source_name
 
-    @contextmanager
-    def at(self, location: str) -> Iterator[None]:
+    def at(self, location: str) -> _Place:
         """Everything made inside comes from this source location; errors name it."""
-        before, self.location = self.location, location
-        try:
-            yield
-        except AnyonnxError:
-            raise
-        except Exception as error:
-            error.add_note(f"while converting {location}")
-            raise
-        finally:
-            self.location = before
+        return _Place(self, location)
 
     # --- subgraphs and the model -------------------------------------------------------------------------------------
 
@@ -423,6 +413,25 @@ class GraphBuilder(SizeArithmetic):
         if self.inputs and self.inputs[0].graph is not None:
             raise TranslationError("the graph is built already: its values belong to that model")
         return finish_model(self, keep_locations=keep_locations, producer=producer)
+
+
+class _Place:
+    """Sets a builder's location for a while; a foreign error that passes through gets it as a note."""
+
+    __slots__ = ("_before", "_builder", "_location")
+
+    def __init__(self, builder: GraphBuilder, location: str):
+        self._builder, self._location = builder, location
+        self._before = builder.location
+
+    def __enter__(self) -> None:
+        self._before = self._builder.location
+        self._builder.location = self._location
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._builder.location = self._before
+        if error is not None and not isinstance(error, AnyonnxError):
+            error.add_note(f"while converting {self._location}")
 
 
 def _all_constant(args: Sequence[Value | None]) -> bool:
