@@ -120,10 +120,7 @@ def _jax(source: Any, model: Any, inputs: Any, options: Options, path: Path) -> 
     try:
         import cloudpickle as pickler  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
-        raise InputSpecError(
-            "handing a live JAX function over needs cloudpickle (pip install cloudpickle), "
-            "or name the function as package.module:attribute"
-        ) from error
+        raise InputSpecError("handing a JAX function over needs cloudpickle: pip install cloudpickle") from error
     path.write_bytes(pickler.dumps(FlatFunction(source.function, source._arguments)))
     return {"path": str(path)}
 
