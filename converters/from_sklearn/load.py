@@ -19,7 +19,7 @@ from .source import SklearnSource
 
 #: Libraries whose estimators are scikit-learn's by base class, but have frontends of their own.
 _OTHERS = ("xgboost", "lightgbm", "catboost")
-_EXTRA = ("dtype", "frame")
+_EXTRA = ("dtype", "frame", "methods")
 #: Types that hold numbers only, which skops asks about all the same. Damaged trees are found before they are run:
 #: translating checks every node.
 _DATA_TYPES = frozenset({"numpy.dtype", "sklearn.tree._tree.Tree"})
@@ -31,6 +31,8 @@ class SklearnFrontend(Frontend):
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64``, for numeric inputs where no X is given; float32 by default.
         frame: ``columns`` (one input for each column of a DataFrame, the default) or ``matrix`` (one input).
+        methods: Methods that become outputs (``["predict", "score_samples"]``, or one string with commas); None: label
+            and probabilities (or scores) of a classifier, what predict or transform gives of others.
     """
 
     name: ClassVar[str] = "sklearn"

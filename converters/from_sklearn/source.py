@@ -10,11 +10,11 @@ import numpy as np
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import CaptureError, TranslationError
-from ...symbolic.estimators.calling import Classified, Clustered, Features, Frame, call, matrix, name_of, require, walk
-from ...symbolic.ml.labels import pick
+from ...symbolic.estimators.calling import Classified, Features, Frame, call, name_of, require, values, walk
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed, type_names
 from .inputs import Layout
+from .methods import outputs
 from .samples import hard_rows
 
 _BATCHES = (64, 257)
@@ -41,11 +41,12 @@ class SklearnSource(Source):
         )
         self.specs = layout.specs
         self.samples = layout.samples
-        self.methods = _methods(model)
+        self.outputs = outputs(model, options.extra.get("methods"))
         if any(n.startswith("xgboost.") for est, _ in walk(model, "") for n in type_names(est)):
             self.precision = "fp32-exact"  # XGBoost computes in float32, also where its results meet doubles
-        self.output_names = renamed(list(self.methods), options.output_names, "output")
-        self.labels = [given for own, given in zip(self.methods, self.output_names, strict=True) if own == "label"]
+        own = [o.name for o in self.outputs]
+        self.output_names = renamed(own, options.output_names, "output")
+        self.labels = [n for o, n in zip(own, self.output_names, strict=True) if o in ("label", "indices", "leaves")]
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """Predicts in scikit-learn."""
@@ -53,30 +54,41 @@ class SklearnSource(Source):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown categories, feature names
             try:
-                found = [getattr(self.model, method)(rows) for method in self.methods.values()]
+                made = {m: _call(self.model, m, rows) for m in dict.fromkeys(o.method for o in self.outputs)}
             except AttributeError as error:  # what a model lacks that another release made
                 text = str(error).split("\n")[0]
                 raise CaptureError(f"{self.description} can't run: {text}; was it made by another release?") from error
-        if "label" in self.methods and np.ndim(found[0]) == 2 and np.shape(found[0])[1] == 1:
-            found[0] = np.reshape(found[0], -1)  # CatBoost gives a column where there are several classes
-        return dict(zip(self.output_names, map(_array, found), strict=True))
+        found = [_array(made[o.method][o.part] if o.parts > 1 else made[o.method]) for o in self.outputs]
+        for i, output in enumerate(self.outputs):
+            if output.name == "label" and found[i].ndim == 2 and found[i].shape[1] == 1:
+                found[i] = found[i].reshape(-1)  # CatBoost gives a column where there are several classes
+        return dict(zip(self.output_names, found, strict=True))
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
         require(self.model, _place(self.model), g.opset)
-        values = [g.input(s.name, s.dtype, s.shape) for s in self.specs]
-        x: Features = values[0]
+        inputs = [g.input(s.name, s.dtype, s.shape) for s in self.specs]
+        x: Features = inputs[0]
         if self.layout.kind == "columns":
             assert self.layout.columns is not None
-            x = Frame(tuple(self.layout.columns), tuple(values))
+            x = Frame(tuple(self.layout.columns), tuple(inputs))
         result = call(g, self.model, x, _place(self.model))
         batch = self.specs[0].shape[0]
-        for own, name in zip(self.methods, self.output_names, strict=True):
-            with g.at(f"{_place(self.model)} ({own})"):
-                value = _part(g, self.model, result, own)
-                if own == "probabilities":
-                    g.expect(value, None, (batch, len(self.model.classes_)))
-                elif own == "label":
+        made: dict[str, tuple[Value, ...]] = {}
+        for output, name in zip(self.outputs, self.output_names, strict=True):
+            with g.at(f"{_place(self.model)} ({output.name})"):
+                if output.method not in made:
+                    made[output.method] = values(g, self.model, result, output.method)
+                    if len(made[output.method]) != output.parts:
+                        raise TranslationError(
+                            f"{name_of(self.model)}.{output.method} was translated to {len(made[output.method])} "
+                            f"results, it has {output.parts}",
+                            location=g.location,
+                        )
+                value = made[output.method][output.part]
+                if isinstance(result, Classified) and output.method == "predict_proba":
+                    g.expect(value, None, (batch, len(result.classes)))
+                elif isinstance(result, Classified) and output.method == "predict":
                     g.expect(value, None, (batch,))
                 g.output(value, name)
 
@@ -96,45 +108,11 @@ def _place(model: Any) -> str:
     return type(model).__name__.lower()
 
 
-def _methods(model: Any) -> dict[str, str]:
-    """Output name -> method of the estimator."""
-    from sklearn.base import is_classifier
-
-    if is_classifier(model):
-        found = {"label": "predict"}
-        if hasattr(model, "predict_proba"):
-            found["probabilities"] = "predict_proba"
-        elif hasattr(model, "decision_function"):
-            found["scores"] = "decision_function"
-        return found
-    if hasattr(_last(model), "cluster_centers_") and hasattr(model, "predict"):
-        return {"label": "predict", "scores": "transform"} if hasattr(model, "transform") else {"label": "predict"}
-    if hasattr(model, "predict"):
-        return {"variable": "predict"}
-    return {"variable": "transform"}
-
-
-def _last(model: Any) -> Any:
-    """The estimator that predicts."""
-    while hasattr(model, "steps"):
-        model = model.steps[-1][1]
-    return model
-
-
-def _part(g: GraphBuilder, model: Any, result: Any, own: str) -> Value:
-    """The value of one output."""
-    if isinstance(result, Classified):
-        if own == "label":
-            return pick(g, result.classes, result.index)
-        value = result.probabilities if own == "probabilities" else result.scores
-        if value is None:
-            raise TranslationError(f"the translation of {name_of(model)} has no {own}", location=g.location)
-        return value
-    if own in ("label", "probabilities", "scores") and not isinstance(result, Clustered):
-        raise TranslationError(f"{name_of(model)} was translated as no classifier", location=g.location)
-    if isinstance(result, Clustered):
-        return result.label if own == "label" else result.distances
-    return matrix(g, result)
+def _call(model: Any, method: str, rows: Any) -> Any:
+    """What a method of the estimator gives."""
+    if method == "predict_std":
+        return model.predict(rows, return_std=True)[1]
+    return getattr(model, method)(rows)
 
 
 def _array(value: Any) -> np.ndarray:

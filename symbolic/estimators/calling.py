@@ -2,14 +2,15 @@
 
 A function is ``f(g, x, est)``: ``x`` is what the estimator is given, ``est`` the fitted estimator, read by attribute;
 scikit-learn is never imported here. It returns features (`Value`, `Sparse`, `Frame`) for a transformer, a `Value` for a
-regressor, `Classified` for a classifier, `Clustered` for a clusterer. Parts that nobody uses are dropped at the end.
+regressor, `Classified` for a classifier (`MultiClassified` for one of several outputs), `Methods` for anything else that
+has several methods. Parts that nobody uses are dropped at the end.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..errors import MissingOp, UnsupportedOps
 from ..ml.dtypes import concat
+from ..ml.labels import pick
 from ..registry import Symbolic, registry
 from ..value import Value
 
@@ -42,6 +44,10 @@ class Sparse:
 Features = Value | Frame | Sparse
 
 
+#: Makes what a method gives, when it is asked for: a method that can't be translated refuses only then.
+Maker = Callable[[], "Value | tuple[Value, ...]"]
+
+
 @dataclass(frozen=True)
 class Classified:
     """What a classifier gives.
@@ -51,23 +57,39 @@ class Classified:
         classes: The labels.
         probabilities: [batch, classes], or None.
         scores: ``decision_function``, or None.
+        more: Its other methods (``transform``, ``score_samples`` ...), by name.
     """
 
     index: Value
     classes: np.ndarray
     probabilities: Value | None = None
     scores: Value | None = None
+    more: Mapping[str, Maker] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Clustered:
-    """What a clusterer gives: the cluster of each row, int64[batch], and ``transform``, [batch, clusters]."""
+class MultiClassified:
+    """What a classifier of several outputs, or of several labels for each row, gives.
+
+    Attributes:
+        label: The predicted labels, [batch, outputs].
+        probabilities: [batch, classes] for each output where scikit-learn gives a list, else one matrix, or None.
+        scores: ``decision_function``, or None.
+    """
 
     label: Value
-    distances: Value
+    probabilities: Value | tuple[Value, ...] | None = None
+    scores: Value | tuple[Value, ...] | None = None
 
 
-Result = Features | Classified | Clustered
+@dataclass(frozen=True)
+class Methods:
+    """What an estimator gives that is neither a classifier nor has one method only: by method name."""
+
+    made: Mapping[str, Maker]
+
+
+Result = Features | Classified | MultiClassified | Methods
 
 #: Parameters that shape the fit (or its speed) only, in every estimator that has them.
 TRAINING = frozenset({
@@ -158,11 +180,9 @@ def transform(g: GraphBuilder, est: Any, x: Features, name: str) -> Features:
     if est is None or (isinstance(est, str) and est == "passthrough"):
         return x
     result = call(g, est, x, name)
-    if isinstance(result, Clustered):
-        return result.distances
-    if isinstance(result, Classified):
-        raise unsupported(g, est, "a classifier can't be a transformer")
-    return result
+    if isinstance(result, (Value, Frame, Sparse)):
+        return result
+    return one(g, est, result, "transform")
 
 
 def classify(g: GraphBuilder, est: Any, x: Features, name: str) -> Classified:
@@ -174,11 +194,42 @@ def classify(g: GraphBuilder, est: Any, x: Features, name: str) -> Classified:
 
 
 def regress(g: GraphBuilder, est: Any, x: Features, name: str) -> Value:
-    """What a nested regressor gives."""
+    """What ``est.predict(x)`` gives for a nested regressor (or outlier detector, clusterer ...)."""
     result = call(g, est, x, name)
-    if not isinstance(result, Value):
+    if isinstance(result, (Classified, MultiClassified)):
         raise unsupported(g, est, "it isn't a regressor")
-    return result
+    return one(g, est, result, "predict")
+
+
+def one(g: GraphBuilder, est: Any, result: Result, method: str) -> Value:
+    """The only value that a method gives."""
+    (value,) = values(g, est, result, method)
+    return value
+
+
+def values(g: GraphBuilder, est: Any, result: Result, method: str) -> tuple[Value, ...]:
+    """What a method of an estimator gives; several values where scikit-learn gives a tuple or a list.
+
+    Raises:
+        UnsupportedOps: The translation doesn't have the method.
+    """
+    made: Value | tuple[Value, ...] | None = None
+    if isinstance(result, (Classified, MultiClassified)):
+        if method == "predict":
+            made = result.label if isinstance(result, MultiClassified) else pick(g, result.classes, result.index)
+        elif method == "predict_proba":
+            made = result.probabilities
+        elif method == "decision_function":
+            made = result.scores
+        elif isinstance(result, Classified) and method in result.more:
+            made = result.more[method]()
+    elif isinstance(result, Methods):
+        made = result.made[method]() if method in result.made else None
+    elif method in ("predict", "transform"):
+        made = matrix(g, result)
+    if made is None:
+        raise unsupported(g, est, f"its method {method} isn't done")
+    return made if isinstance(made, tuple) else (made,)
 
 
 def matrix(g: GraphBuilder, x: Features) -> Value:

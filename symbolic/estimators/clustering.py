@@ -10,11 +10,11 @@ import onnx_ir as ir
 from ..builder import GraphBuilder
 from ..ml.dtypes import as_float, cast, double
 from ..registry import symbolic
-from .calling import DIALECT, Clustered, Features, matrix, read
+from .calling import DIALECT, Methods, Features, matrix, read
 
 
 @symbolic(DIALECT, "sklearn.cluster.KMeans", "sklearn.cluster.MiniBatchKMeans")
-def k_means(g: GraphBuilder, x: Features, est: Any) -> Clustered:
+def k_means(g: GraphBuilder, x: Features, est: Any) -> Methods:
     """KMeans.predict(X): the nearest of cluster_centers_; transform(X): the distance to each"""
     read(g, est, ignore=("n_clusters", "init", "max_no_improvement"))
     rows = as_float(g, matrix(g, x))
@@ -25,4 +25,6 @@ def k_means(g: GraphBuilder, x: Features, est: Any) -> Clustered:
     label = g.ArgMin(g.Add(products, squares), axis=1, keepdims=0)
     own = g.ReduceSum(g.Mul(wide, wide), [1], keepdims=1)
     distances = g.Sqrt(g.Max(g.Add(g.Add(products, own), squares), np.float64(0)))
-    return Clustered(cast(g, label, ir.DataType.INT64), cast(g, distances, rows.element))
+    return Methods(
+        {"predict": lambda: cast(g, label, ir.DataType.INT64), "transform": lambda: cast(g, distances, rows.element)}
+    )

@@ -1,0 +1,108 @@
+"""Which methods of an estimator become outputs of the model, and how those are named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...symbolic.errors import InputSpecError
+
+#: Methods that can be asked for, with the names of their outputs.
+_OUTPUTS: dict[str, tuple[str, ...]] = {
+    "predict": ("variable",),
+    "predict_proba": ("probabilities",),
+    "predict_log_proba": ("log_probabilities",),
+    "decision_function": ("scores",),
+    "transform": ("transformed",),
+    "score_samples": ("score_samples",),
+    "mahalanobis": ("mahalanobis",),
+    "kneighbors": ("distances", "indices"),
+    "predict_std": ("std",),
+    "apply": ("leaves",),
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of the model.
+
+    Attributes:
+        name: Its own name.
+        method: Method of the estimator that gives it.
+        part: Its place in what the method gives, where that is a list or tuple.
+        parts: How many parts there are.
+    """
+
+    name: str
+    method: str
+    part: int = 0
+    parts: int = 1
+
+
+def outputs(model: Any, wanted: str | Sequence[str] | None) -> list[Output]:
+    """The outputs for the methods that the caller wants (names, or one string with commas); None: the usual ones.
+
+    Raises:
+        InputSpecError: The estimator doesn't have a method.
+    """
+    usual = _usual(model)
+    if wanted is None:
+        return [o for method, name in usual.items() for o in _parts(model, method, name)]
+    asked = [w.strip() for w in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+    has = available(model)
+    for method in asked:
+        if method not in has:
+            raise InputSpecError(f"a {type(model).__name__} has no method {method!r}; it has {', '.join(has)}")
+    return [o for method in asked for o in _parts(model, method, usual.get(method))]
+
+
+def available(model: Any) -> list[str]:
+    """The methods of an estimator that can be asked for."""
+    found = [m for m in _OUTPUTS if m != "predict_std" and callable(getattr(model, m, None))]
+    if type(last(model)).__name__ in ("GaussianProcessRegressor", "BayesianRidge", "ARDRegression"):
+        found.append("predict_std")
+    return found
+
+
+def _usual(model: Any) -> dict[str, str]:
+    """Method -> name of its output, of the methods that are wanted where the caller doesn't say."""
+    from sklearn.base import is_classifier, is_clusterer, is_outlier_detector
+
+    has = available(model)
+    kind = getattr(last(model), "_estimator_type", None)
+    if is_classifier(model):
+        second = next((m for m in ("predict_proba", "decision_function") if m in has), None)
+        found = {"predict": "label"}
+        return {**found, second: _OUTPUTS[second][0]} if second else found
+    if is_outlier_detector(model) and "predict" in has:
+        return {"predict": "label", "decision_function": "scores"}
+    if "predict" in has and "predict_proba" in has and kind != "regressor":  # mixtures
+        return {"predict": "label", "predict_proba": "probabilities"}
+    if "predict" in has and (is_clusterer(last(model)) or hasattr(last(model), "cluster_centers_")):
+        return {"predict": "label", "transform": "scores"} if "transform" in has else {"predict": "label"}
+    first = next((m for m in ("predict", "transform", "kneighbors", "score_samples", "mahalanobis") if m in has), None)
+    if first is None:
+        raise InputSpecError(f"a {type(model).__name__} has no method that can be asked about new rows")
+    return {first: "variable" if first in ("predict", "transform") else _OUTPUTS[first][0]}
+
+
+def _parts(model: Any, method: str, name: str | None) -> list[Output]:
+    names = _OUTPUTS[method] if name is None or len(_OUTPUTS[method]) > 1 else (name,)
+    if method in ("predict_proba", "predict_log_proba"):
+        # scikit-learn gives one matrix for each output; a chain gives one for all
+        classes = getattr(last(model), "classes_", None)
+        if isinstance(classes, list) and type(last(model)).__name__ != "ClassifierChain":
+            names = tuple(f"{names[0]}_{i}" for i in range(len(classes)))
+    return [Output(n, method, i, len(names)) for i, n in enumerate(names)]
+
+
+def last(model: Any) -> Any:
+    """The estimator that predicts."""
+    while True:
+        if hasattr(model, "steps"):
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return model
