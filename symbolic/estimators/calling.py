@@ -2,8 +2,8 @@
 
 A function is ``f(g, x, est)``: ``x`` is what the estimator is given, ``est`` the fitted estimator, read by attribute;
 scikit-learn is never imported here. It returns features (`Value`, `Sparse`, `Frame`) for a transformer, a `Value` for a
-regressor, `Classified` for a classifier (`MultiClassified` for one of several outputs), `Methods` for anything else that
-has several methods. Parts that nobody uses are dropped at the end.
+regressor, `Classified` for a classifier (`MultiClassified` for one of several outputs), `Methods` for anything else
+that has several methods. Parts that nobody uses are dropped at the end.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import onnx_ir as ir
 from ..builder import GraphBuilder
 from ..ml.dtypes import as_float, cast, double
 from ..registry import symbolic
-from .calling import DIALECT, Methods, Features, matrix, read
+from .calling import DIALECT, Features, Methods, matrix, read
 
 
 @symbolic(DIALECT, "sklearn.cluster.KMeans", "sklearn.cluster.MiniBatchKMeans")
