@@ -14,6 +14,8 @@ from .text import TextError, TextModel, numbers, read_text
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _NONE, _ZERO, _NAN = 0, 1, 2
+#: Numbers up to this one, and down to its negative, are zero in a row.
+ZERO = float(np.float32(1e-35))
 
 
 @dataclass
@@ -131,7 +133,7 @@ def _table(parts: TextModel, features: int, outputs: int, kinds: np.ndarray) -> 
         features=features,
         narrow=False,
         feature=feature,
-        threshold=threshold,
+        threshold=np.where(by_set, threshold, _beside_zero(threshold)),
         mode=np.where(by_set, Mode.MEMBER, Mode.LEQ).astype(np.uint8),
         yes=child("left_child"),
         no=child("right_child"),
@@ -144,6 +146,13 @@ def _table(parts: TextModel, features: int, outputs: int, kinds: np.ndarray) -> 
         target=(np.arange(len(leaves)) % outputs)[leaf_tree],
         members=_sets(parts, by_set, split_tree, threshold),
     )
+
+
+def _beside_zero(threshold: np.ndarray) -> np.ndarray:
+    """Thresholds that answer for a row as it is what LightGBM's answer where it takes small numbers for zero."""
+    small = np.abs(threshold) <= ZERO
+    moved: np.ndarray = np.where(threshold >= 0, ZERO, np.nextafter(-ZERO, -np.inf))
+    return np.where(small, moved, threshold)
 
 
 def _sets(parts: TextModel, by_set: np.ndarray, split_tree: np.ndarray, threshold: np.ndarray) -> dict[int, np.ndarray]:

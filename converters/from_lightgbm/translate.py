@@ -13,10 +13,8 @@ from ...symbolic.objectives import links
 from ...symbolic.objectives.lgb import DIALECT
 from ...symbolic.registry import registry
 from ...symbolic.value import Value
-from .model import LgbModel
+from .model import ZERO, LgbModel
 
-#: Numbers up to this one are zero where zero is missing.
-_ZERO = float(np.float32(1e-35))
 _CLASSIFIERS = ("binary", "multiclass", "multiclassova", "cross_entropy")
 
 
@@ -55,7 +53,7 @@ def _rows(g: GraphBuilder, x: Value, model: LgbModel) -> Value:
         x = g.Where(np.isin(columns, model.categorical).reshape(1, -1), whole, x)
     if len(model.zero_missing):
         # the greatest number of the dtype that is no more than the bound
-        bound = kind.type(_ZERO)
+        bound = kind.type(ZERO)
         zero = g.Not(g.Greater(g.Abs(x), bound))
         chosen = g.And(zero, np.isin(columns, model.zero_missing).reshape(1, -1))
         x = g.Where(chosen, kind.type(np.nan), x)
