@@ -70,6 +70,25 @@ def read_rows(features: int, names: Sequence[str] | None, inputs: Any, options: 
     return Rows(TensorSpec(name, spec.dtype, (_symbol(spec, options), features)), samples)
 
 
+def read_rounds(options: Options) -> tuple[int, int] | None:
+    """The boosting rounds to use, first and end: of ``rounds=n`` the first n, of ``rounds=(a, b)`` those from a to b.
+
+    Raises:
+        InputSpecError: It says no range.
+    """
+    given = options.extra.get("rounds")
+    if given is None:
+        return None
+    parts = str(given).split(":") if isinstance(given, (str, int, np.integer)) else list(given)
+    try:
+        first, end = (int(p) for p in (parts if len(parts) > 1 else (0, *parts)))
+    except (TypeError, ValueError) as error:
+        raise InputSpecError(f"rounds={given!r}: it is a number of rounds, or a first one and an end") from error
+    if not 0 <= first < end:
+        raise InputSpecError(f"rounds={given!r} holds no rounds")
+    return first, end
+
+
 def _symbol(spec: TensorSpec, options: Options) -> int | str:
     for axes in (options.dynamic or {}).values():
         if set(axes) - {0}:

@@ -10,9 +10,11 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
-from ..rows import read_rows
+from ..rows import read_rounds, read_rows
 from .model import LgbModel, read_model
 from .source import LightgbmSource
+
+_OPTIONS = ("dtype", "rounds")
 
 
 class LightgbmFrontend(Frontend):
@@ -20,6 +22,7 @@ class LightgbmFrontend(Frontend):
 
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+        rounds: Use the trees of the first n rounds only, or of those from the first to the end of a pair.
     """
 
     name: ClassVar[str] = "lightgbm"
@@ -32,16 +35,16 @@ class LightgbmFrontend(Frontend):
 
     def load(self, model: Any, inputs: Any, options: Options) -> LightgbmSource:
         """Reads a file without LightGBM; a live model is written to memory and read in the same way."""
-        unknown = sorted(set(options.extra) - {"dtype"})
+        unknown = sorted(set(options.extra) - set(_OPTIONS))
         if unknown:
-            raise InputSpecError(f"unknown option {', '.join(unknown)} for lightgbm; it has dtype")
-        classes = None
+            raise InputSpecError(f"unknown option {', '.join(unknown)} for lightgbm; it has {', '.join(_OPTIONS)}")
+        classes, rounds = None, read_rounds(options)
         if isinstance(model, Path):
-            found = read_model(_text(model))
+            found = read_model(_text(model), rounds)
             native = cache(lambda: _open(model))
             what = f"LightGBM booster ({found.objective or 'no objective'}) from {model.name}"
         else:
-            found, classes = read_live(model)
+            found, classes = read_live(model, rounds)
             native = cache(lambda: model)
             what = f"{type(model).__name__} of LightGBM ({found.objective or 'no objective'})"
         rows = read_rows(found.features, found.names, inputs, options)
@@ -55,7 +58,7 @@ def _text(path: Path) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def read_live(model: Any) -> tuple[LgbModel, np.ndarray | None]:
+def read_live(model: Any, rounds: tuple[int, int] | None = None) -> tuple[LgbModel, np.ndarray | None]:
     """The model of a live booster or wrapper, and the labels of a classifier."""
     booster, classes = model, None
     if hasattr(model, "booster_") or hasattr(type(model), "booster_"):
@@ -66,7 +69,9 @@ def read_live(model: Any) -> tuple[LgbModel, np.ndarray | None]:
             classes = np.asarray(model.classes_)
     if not hasattr(booster, "model_to_string"):
         raise InputSpecError(f"a {type(model).__name__} is neither a Booster nor a wrapper of LightGBM")
-    return read_model(booster.model_to_string()), classes
+    # without rounds the text ends at the best iteration, as predictions do
+    text = booster.model_to_string(num_iteration=None if rounds is None else -1)
+    return read_model(text, rounds), classes
 
 
 def _open(path: Path) -> Any:

@@ -34,6 +34,7 @@ class LgbModel:
         categorical: Features that hold category codes.
         linear: Linear models in the leaves; None where a leaf is a number.
         names: Names of the features.
+        rounds: First and end of the iterations that are in the table; None for all.
     """
 
     objective: str
@@ -47,27 +48,34 @@ class LgbModel:
     categorical: np.ndarray
     linear: LinearLeaves | None = None
     names: list[str] = field(default_factory=list)
+    rounds: tuple[int, int] | None = None
 
 
-def read_model(text: str) -> LgbModel:
+def read_model(text: str, rounds: tuple[int, int] | None = None) -> LgbModel:
     """The model in a text.
+
+    Args:
+        text: The text.
+        rounds: Use the trees of these rounds only, first and end.
 
     Raises:
         CaptureError: It is damaged, or of an unknown release.
     """
     try:
-        return _model(read_text(text))
+        return _model(read_text(text), rounds)
     except (TextError, KeyError, IndexError) as error:
         raise CaptureError(f"the LightGBM model is damaged or of an unknown release: {error}") from error
 
 
-def _model(parts: TextModel) -> LgbModel:
+def _model(parts: TextModel, rounds: tuple[int, int] | None) -> LgbModel:
     header = parts.header
     features, outputs = int(header["max_feature_idx"]) + 1, int(header["num_tree_per_iteration"])
     objective, *words = header.get("objective", "").split(" ")
-    kinds = parts.numbers("decision_type", np.int64)
     if len(parts.trees) % outputs:
         raise TextError(f"{len(parts.trees)} trees for {outputs} outputs")
+    if rounds is not None:
+        parts.trees = parts.trees[rounds[0] * outputs : rounds[1] * outputs]
+    kinds = parts.numbers("decision_type", np.int64)
     _check_lengths(parts)
     table = _table(parts, features, outputs, kinds)
     problem = broken_links(table)
@@ -85,6 +93,7 @@ def _model(parts: TextModel) -> LgbModel:
         categorical=np.unique(table.feature[table.mode == Mode.MEMBER]),
         linear=_linear(parts, table),
         names=header.get("feature_names", "").split(" "),
+        rounds=rounds,
     )
 
 

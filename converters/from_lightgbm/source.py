@@ -55,11 +55,13 @@ class LightgbmSource(MatrixSource):
         except ModuleNotFoundError as error:
             raise MissingDependency("lightgbm", "lightgbm", "comparing with the source") from error
         x = self.matrix(inputs)
+        rounds = self.model.rounds
+        ends = {} if rounds is None else {"start_iteration": rounds[0], "num_iteration": rounds[1] - rounds[0]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # feature names
-            found = [np.asarray(live.predict(x))]
+            found = [np.asarray(live.predict(x, **ends))]
             if self.classes is not None:
-                found.append(np.asarray(live.predict_proba(x)))
+                found.append(np.asarray(live.predict_proba(x, **ends)))
         if self.classes is not None and found[0].dtype.kind in "iuOU":
             found[0] = found[0].astype(np.int64 if found[0].dtype.kind in "iu" else object)
         return dict(zip(self.output_names, found, strict=True))

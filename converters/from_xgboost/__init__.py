@@ -10,7 +10,7 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
-from ..rows import read_rows
+from ..rows import read_rounds, read_rows
 from .model import XgbModel, parse, read_model
 from .source import XgboostSource
 
@@ -24,7 +24,7 @@ class XgboostFrontend(Frontend):
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
         missing: The number that stands for a missing value besides NaN; a wrapper brings its own.
         ordered: Add the trees up in their order with any number of threads: equal to the last bit, half as long again.
-        rounds: Use the trees of the first rounds only.
+        rounds: Use the trees of the first n rounds only, or of those from the first to the end of a pair.
     """
 
     name: ClassVar[str] = "xgboost"
@@ -40,8 +40,7 @@ class XgboostFrontend(Frontend):
         unknown = sorted(set(options.extra) - set(_OPTIONS))
         if unknown:
             raise InputSpecError(f"unknown option {', '.join(unknown)} for xgboost; it has {', '.join(_OPTIONS)}")
-        rounds = options.extra.get("rounds")
-        wanted = None if rounds is None else int(rounds)
+        wanted = read_rounds(options)
         missing = float(options.extra.get("missing", np.nan))
         if isinstance(model, Path):
             found = read_model(parse(model.read_bytes()), wanted)
@@ -57,7 +56,7 @@ class XgboostFrontend(Frontend):
         return XgboostSource(found, rows, native, missing, options, what)
 
 
-def read_live(model: Any, rounds: int | None = None) -> XgbModel:
+def read_live(model: Any, rounds: tuple[int, int] | None = None) -> XgbModel:
     """The model of a live booster or wrapper."""
     wrapped = hasattr(model, "get_booster")
     booster = model

@@ -34,7 +34,7 @@ class XgbModel:
         categorical: Features that hold category codes.
         wrapper: ``classifier``, ``regressor`` or ``ranker`` where a scikit-learn wrapper saved the file; else empty.
         classes: Number of classes of a classifier.
-        rounds: Number of boosting rounds whose trees are in the table.
+        rounds: First and end of the boosting rounds whose trees are in the table.
         version: Release that wrote it.
     """
 
@@ -50,7 +50,7 @@ class XgbModel:
     categorical: list[int] = field(default_factory=list)
     wrapper: str = ""
     classes: int = 0
-    rounds: int = 0
+    rounds: tuple[int, int] = (0, 0)
     version: str = ""
 
 
@@ -69,13 +69,13 @@ def parse(data: bytes) -> dict[str, Any]:
     return found
 
 
-def read_model(document: Mapping[str, Any], rounds: int | None = None) -> XgbModel:
+def read_model(document: Mapping[str, Any], rounds: tuple[int, int] | None = None) -> XgbModel:
     """The model in a document.
 
     Args:
         document: What `parse` gave.
-        rounds: Use the trees of the first rounds only; None: as whoever loads the file predicts (a scikit-learn
-            wrapper stops at the best round of early stopping, a plain booster takes all).
+        rounds: Use the trees of these rounds only, first and end; None: as whoever loads the file predicts (a
+            scikit-learn wrapper stops at the best round of early stopping, a plain booster takes all).
 
     Raises:
         CaptureError: A part is missing or doesn't fit the others.
@@ -86,7 +86,7 @@ def read_model(document: Mapping[str, Any], rounds: int | None = None) -> XgbMod
         raise CaptureError(f"the XGBoost model is damaged or of an unknown release: {error!r}") from error
 
 
-def _model(document: Mapping[str, Any], rounds: int | None) -> XgbModel:
+def _model(document: Mapping[str, Any], rounds: tuple[int, int] | None) -> XgbModel:
     learner = document["learner"]
     shape = learner["learner_model_param"]
     objective = dict(learner["objective"])
@@ -110,7 +110,7 @@ def _model(document: Mapping[str, Any], rounds: int | None) -> XgbModel:
         version=".".join(str(v) for v in document.get("version", ())),
     )
     if rounds is None and found.wrapper and found.booster != "gblinear" and "best_iteration" in attributes:
-        rounds = int(attributes["best_iteration"]) + 1
+        rounds = 0, int(attributes["best_iteration"]) + 1
     if found.booster == "gblinear":
         weights = np.asarray(booster["model"]["weights"], np.float32)
         found.weights = weights.reshape(found.features + 1, outputs)
@@ -140,31 +140,31 @@ def _start(text: str, objective: str, outputs: int) -> np.ndarray:
     return np.broadcast_to(score, outputs).astype(np.float32)
 
 
-def _read_trees(found: XgbModel, booster: Mapping[str, Any], rounds: int | None) -> None:
+def _read_trees(found: XgbModel, booster: Mapping[str, Any], rounds: tuple[int, int] | None) -> None:
     own = booster["gbtree"] if found.booster == "dart" else booster
     model = own["model"]
     trees: Sequence[Mapping[str, Any]] = model["trees"]
     groups = np.asarray(model["tree_info"], np.int64)
     weights = np.asarray(booster.get("weight_drop", ()), np.float32)
     found.rounds, used = _rounds(found, model, rounds)
-    trees, groups = trees[:used], groups[:used]
+    trees, groups = trees[used], groups[used]
     found.table = _table(found, trees, groups)
     if len(weights):
         # the product of a leaf and its tree's weight is rounded to float32
-        values = found.table.values.astype(np.float32) * weights[: len(trees)][found.table.leaf_tree, None]
+        values = found.table.values.astype(np.float32) * weights[used][found.table.leaf_tree, None]
         found.table.values = values.astype(np.float64)
 
 
-def _rounds(found: XgbModel, model: Mapping[str, Any], rounds: int | None) -> tuple[int, int]:
-    """Number of rounds, and of the trees in them."""
+def _rounds(found: XgbModel, model: Mapping[str, Any], rounds: tuple[int, int] | None) -> tuple[tuple[int, int], slice]:
+    """The rounds that there are of those, and the trees in them."""
     count = len(model["trees"])
     if "iteration_indptr" in model:
         ends = [int(e) for e in model["iteration_indptr"]]
     else:  # before release 2.0
         each = found.outputs * max(1, int(model["gbtree_model_param"].get("num_parallel_tree", 1)))
         ends = list(range(0, count + 1, each))
-    wanted = len(ends) - 1 if rounds is None else min(rounds, len(ends) - 1)
-    return wanted, ends[wanted]
+    first, end = (min(r, len(ends) - 1) for r in rounds or (0, len(ends) - 1))
+    return (first, end), slice(ends[first], ends[end])
 
 
 def _joined(trees: Sequence[Mapping[str, Any]], key: str, dtype: Any) -> np.ndarray:

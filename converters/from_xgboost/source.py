@@ -50,18 +50,20 @@ class XgboostSource(MatrixSource):
             raise MissingDependency("xgboost", "xgboost", "comparing with the source") from error
         x = self.matrix(inputs)
         if hasattr(live, "get_booster"):
-            found = [live.predict(x)]
+            ends = {} if self.model.weights is not None else {"iteration_range": self.model.rounds}
+            found = [live.predict(x, **ends)]
             if self.classifier:
-                found = [np.asarray(found[0]).astype(np.int64), live.predict_proba(x)]
+                found = [np.asarray(found[0]).astype(np.int64), live.predict_proba(x, **ends)]
         else:
             found = [self._predict(live, x)]
         return dict(zip(self.output_names, map(np.asarray, found), strict=True))
 
     def _predict(self, booster: Any, x: np.ndarray) -> np.ndarray:
-        ends = (0, self.model.rounds)
         if self.model.weights is None:
             return np.asarray(
-                booster.inplace_predict(x, iteration_range=ends, missing=self.missing, validate_features=False)
+                booster.inplace_predict(
+                    x, iteration_range=self.model.rounds, missing=self.missing, validate_features=False
+                )
             )
         import xgboost
 

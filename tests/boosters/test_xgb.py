@@ -153,8 +153,9 @@ def test_early_stopping_is_the_wrappers() -> None:
     model.fit(x[::2], y[::2], eval_set=[(x[1::2], y[1::2])], verbose=False)
     wrapper = assert_exact("xgboost", model, dtypes=["float32"])
     booster = assert_exact("xgboost", model.get_booster(), dtypes=["float32"])
-    assert wrapper.model.rounds == model.best_iteration + 1 < booster.model.rounds
-    assert assert_exact("xgboost", model.get_booster(), dtypes=["float32"], rounds=2).model.rounds == 2
+    assert wrapper.model.rounds[1] == model.best_iteration + 1 < booster.model.rounds[1]
+    assert assert_exact("xgboost", model.get_booster(), dtypes=["float32"], rounds=2).model.rounds == (0, 2)
+    assert assert_exact("xgboost", model, dtypes=["float32"], rounds="1:3").model.rounds == (1, 3)
 
 
 def test_forest_wrappers() -> None:

@@ -126,13 +126,13 @@ def custom_classifier() -> Trained:
     return wrapped(lgb.LGBMClassifier(objective=logistic, **K), data().x, data().binary)
 
 
-def first_rounds() -> Trained:
+def some_rounds() -> Trained:
     model = lgb.train({**P, "objective": "binary"}, lgb.Dataset(data().x, data().binary), 12)
 
     def predict(model: Any, x: Any) -> list[Any]:
-        return [model.predict(x, num_iteration=5)]
+        return [model.predict(x, start_iteration=2, num_iteration=5)]
 
-    return Trained(model, predict, {"txt": (model.save_model, predict)}, extra={"rounds": 5})
+    return Trained(model, predict, {"txt": (model.save_model, predict)}, extra={"rounds": (2, 7)})
 
 
 def refitted() -> Trained:
@@ -192,7 +192,7 @@ CASES: dict[str, Callable[[], Trained]] = {
     "custom objective": custom_booster,
     "custom objective, wrapper": custom_wrapper,
     "custom objective, classifier": custom_classifier,
-    "first rounds": first_rounds,
+    "some rounds": some_rounds,
     "extra trees": regressor(extra_trees=True, path_smooth=2.0),
     "no average to start from": regressor(boost_from_average=False),
     "unbalanced": classifier(is_unbalance=True),

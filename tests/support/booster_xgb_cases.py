@@ -36,13 +36,13 @@ def wrapped(model: Any, *fit: Any, x: Any = None, files: bool = True, **more: An
     with_marker = {} if np.isnan(model.missing) else {"missing": model.missing}
     model.fit(*fit, **more)
     predict = _both if isinstance(model, xgb.XGBClassifier) else _one
-    saved = {s: (model.save_model, predict) for s in ("json", "ubj")} if files else {}
+    saved = dict.fromkeys(("json", "ubj"), (model.save_model, predict)) if files else {}
     return Trained(model, predict, saved, x=x, file_extra=with_marker)
 
 
 def plain(model: Any, predict: Any = _booster, **more: Any) -> Trained:
     """A plain booster, whose rows must be finite, and its two kinds of files."""
-    return Trained(model, predict, {s: (model.save_model, predict) for s in ("json", "ubj")}, finite=True, **more)
+    return Trained(model, predict, dict.fromkeys(("json", "ubj"), (model.save_model, predict)), finite=True, **more)
 
 
 def trained(params: dict[str, Any], x: Any, y: Any, rounds: int = 12, obj: Any = None, **info: Any) -> Trained:
@@ -248,6 +248,8 @@ CASES: dict[str, Callable[[], Trained]] = {
     "parallel trees": classifier(num_parallel_tree=4, subsample=0.5),
     "parallel trees, classes": classifier("three", num_parallel_tree=3, subsample=0.5, colsample_bynode=0.5),
     "parallel trees, regression": regressor(num_parallel_tree=3, subsample=0.5),
-    "constraints": regressor(monotone_constraints=(1, 0, 0, 0, 0, 0, -1), interaction_constraints="[[0, 1], [2, 3, 6]]"),
+    "constraints": regressor(
+        monotone_constraints=(1, 0, 0, 0, 0, 0, -1), interaction_constraints="[[0, 1], [2, 3, 6]]"
+    ),
     "trees of one leaf": booster(gamma=1e9),
 }
