@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..linalg.cholesky import cholesky as cholesky_of
+from ..linalg.solve import lu as lu_of
+from ..linalg.solve import pivots_to_permutation
+from ..linalg.triangular import triangular_solve as triangular_solve_of
 from ..registry import symbolic
 from ..value import Value
-from ..xla import linalg
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 @symbolic("jaxpr", "cholesky")
 def cholesky(g: GraphBuilder, x: Value, **_: Any) -> Value:
     """cholesky(x)"""
-    return linalg.cholesky(g, x)
+    return cholesky_of(g, x)[0]
 
 
 @symbolic("jaxpr", "triangular_solve")
@@ -31,16 +34,16 @@ def triangular_solve(
 ) -> Value:
     """triangular_solve(a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal)"""
     transposed = transpose_a not in (False, 0, "NO_TRANSPOSE")
-    return linalg.triangular_solve(g, a, b, left=left_side, lower=lower, transposed=transposed, unit=unit_diagonal)
+    return triangular_solve_of(g, a, b, left=left_side, lower=lower, transposed=transposed, unit=unit_diagonal)
 
 
 @symbolic("jaxpr", "lu")
 def lu(g: GraphBuilder, x: Value, **_: Any) -> list[Value]:
     """lu(x): factors, pivots, permutation"""
-    return linalg.lu(g, x)
+    return lu_of(g, x)
 
 
 @symbolic("jaxpr", "lu_pivots_to_permutation")
 def lu_pivots_to_permutation(g: GraphBuilder, pivots: Value, permutation_size: int) -> Value:
     """lu_pivots_to_permutation(pivots, *, permutation_size)"""
-    return linalg.pivots_to_permutation(g, pivots, permutation_size)
+    return pivots_to_permutation(g, pivots, permutation_size)

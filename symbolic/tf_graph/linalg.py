@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx_ir as ir
 
+from ..linalg.cholesky import cholesky as cholesky_of
+from ..linalg.solve import solve
 from ..nn.weights import transposed
 from ..registry import symbolic
 from ..value import Value
-from ..xla import linalg
 from ..xla.kernels import call
 from .common import DIALECT, as_value, cast, int64, ints, like, refused, size_at
 
@@ -154,16 +155,15 @@ def _square(g: GraphBuilder, x: Value, op: str) -> int:
 @symbolic(DIALECT, "Cholesky", "BatchCholesky")
 def cholesky(g: GraphBuilder, x: Value) -> Value:
     """Cholesky(input: T) -> T; not-a-number where TensorFlow fails: matrices that aren't positive definite"""
-    size = _square(g, x, "Cholesky")
-    below = g.constant(np.tril(np.ones((size, size), np.bool_)))  # what lies above the diagonal isn't read
-    return linalg.cholesky(g, g.Where(below, x, _turned(g, x, True)))
+    _square(g, x, "Cholesky")
+    return cholesky_of(g, x)[0]
 
 
 @symbolic(DIALECT, "MatrixInverse", "BatchMatrixInverse")
 def matrix_inverse(g: GraphBuilder, x: Value, *, adjoint: bool = False) -> Value:
     """MatrixInverse(input: T, adjoint: bool) -> T"""
     _square(g, x, "MatrixInverse")
-    return linalg.solve(g, _turned(g, x, adjoint))
+    return solve(g, _turned(g, x, adjoint))
 
 
 @symbolic(DIALECT, "Cross")
