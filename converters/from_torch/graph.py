@@ -16,7 +16,7 @@ from ...symbolic.registry import Symbolic, registry
 from ...symbolic.value import Value
 from . import capture
 from .dims import Dims
-from .mutation import Aliases, functional_name, is_overload, mutates, unsupported_writes
+from .mutation import WRITE_BACK, Aliases, Memory, functional_name, is_overload, mutates, unsupported_writes
 from .weights import Weights
 
 #: Arguments that say nothing about the values an op computes.
@@ -40,7 +40,7 @@ def prepare(program: Any, opset: int) -> Any:
         CaptureError: The model changes its own buffers.
     """
     _refuse_dtypes(program)
-    if any(Aliases(m.graph).through_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
+    if any(Aliases(m.graph).beyond_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
         program = capture.functionalized(program)
     refuse_state(program)
     for _ in range(_MAX_DECOMPOSITIONS):
@@ -192,26 +192,48 @@ class Walk:
         import torch
 
         aliases = Aliases(module.graph)
-        env: dict[Any, Any] = {}
+
+        def read(node: Any) -> Any:
+            return memory[node]
+
+        def write_back(view: Any, value: Value) -> Value:
+            return self._written_back(view, aliases.parent[view], value, read)
+
+        memory = Memory(aliases, lambda node: self._call(node, lambda a: _mapped(a, read)), write_back)
         given = iter(arguments)
         for node in module.graph.nodes:
             if node.op == "placeholder":
-                env[node] = next(given)
+                memory[node] = next(given)
             elif node.op == "get_attr":
                 found = operator.attrgetter(node.target)(module)
-                env[node] = self.weights.value(node.target, found) if isinstance(found, torch.Tensor) else found
+                memory[node] = self.weights.value(node.target, found) if isinstance(found, torch.Tensor) else found
             elif node.op == "call_function":
                 where = location(node)
                 with self.g.at(where):
-                    result = self._call(node, lambda a: _mapped(a, lambda n: env[aliases.canonical(n)]))
+                    result = self._call(node, lambda a: _mapped(a, read))
                     if mutates(node.target) and isinstance(result, Value):
-                        result = self._like(result, env[aliases.canonical(node)])
-                    result = self._expected(node, result, mark)
-                env[aliases.canonical(node)] = result
+                        result = self._like(result, memory[node])
+                    memory[node] = self._expected(node, result, mark)
             elif node.op == "output":
-                outputs = _mapped(node.args[0], lambda n: env[aliases.canonical(n)])
+                outputs = _mapped(node.args[0], read)
                 return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
         return []
+
+    def _written_back(self, view: Any, viewed: Any, value: Value, read: Callable[[Any], Any]) -> Value:
+        """The whole tensor after new values were written to a view of it."""
+        how = WRITE_BACK[functional_name(view.target)]
+        shape = self.dims.sizes(viewed.meta["val"].shape)
+        if how == "shape":
+            return self.g.reshape(value, shape)
+        row = lookup(view.target, self.g.opset) if how == "itself" else registry.lookup("aten", how, self.g.opset)
+        assert row is not None
+        operands = [value] if how == "itself" else [read(viewed), value]
+        operands += [_converted(_mapped(a, read)) for a in view.args[1:]]
+        options = {k: _converted(_mapped(v, read)) for k, v in view.kwargs.items()}
+        results = run_symbolic(row, self.g, operands, options, 1)
+        assert results is not None
+        whole: Value = results[0]
+        return whole
 
     def _call(self, node: Any, read: Callable[[Any], Any]) -> Any:
         import torch

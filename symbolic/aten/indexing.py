@@ -373,12 +373,23 @@ def slice_scatter(
     """aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, ...) -> Tensor"""
     axis = axis_of(dim, self.rank)
     src = g.expand(cast(g, src, self.element), sizes(g, src))
+    if step == 1 and _ordered(start, end):
+        parts = [] if start in (None, 0) else [slice(g, self, axis, 0, start)]
+        parts += [src] if end is None or end == _END else [src, slice(g, self, axis, end)]
+        return g.Concat(*parts, axis=axis) if len(parts) > 1 else src
     total = size_at(g, self, axis)
     places = g.Range(0, total if isinstance(total, Value) else g.size(total), 1)
     chosen = slice(g, places, 0, start, end, step)
     shape = [1] * axis + [-1] + [1] * (self.rank - axis - 1)
     whole = [size_at(g, src, i) if i == axis else s for i, s in enumerate(sizes(g, self))]
     return _scatter(g, self, axis, g.expand(g.Reshape(chosen, shape), whole), g.expand(src, whole))
+
+
+def _ordered(start: Any, end: Any) -> bool:
+    """Whether a slice starts before its end, whatever the size: what lies before and behind it doesn't overlap."""
+    if start in (None, 0) or end is None or end == _END:
+        return True
+    return isinstance(start, int) and isinstance(end, int) and (start < 0) == (end < 0) and start <= end
 
 
 @symbolic("aten", "diagonal_scatter")
