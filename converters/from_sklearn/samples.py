@@ -150,7 +150,7 @@ def _thresholds(est: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     found = []
     for member in _members(est) or [est]:
         tree = getattr(member, "tree_", None)
-        if tree is not None:
+        if hasattr(tree, "children_left"):
             inner = tree.children_left >= 0
             found.append((tree.feature[inner], tree.threshold[inner]))
     for predictors in getattr(est, "_predictors", ()):

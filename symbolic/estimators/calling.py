@@ -75,11 +75,13 @@ class MultiClassified:
         label: The predicted labels, [batch, outputs].
         probabilities: [batch, classes] for each output where scikit-learn gives a list, else one matrix, or None.
         scores: ``decision_function``, or None.
+        more: Its other methods, by name.
     """
 
     label: Value
     probabilities: Value | tuple[Value, ...] | None = None
     scores: Value | tuple[Value, ...] | None = None
+    more: Mapping[str, Maker] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,10 @@ TRAINING = frozenset({
     "tol", "validation_fraction", "var_smoothing", "verbose", "warm_start",
 })  # fmt: skip
 
-#: Methods through which an estimator predicts: a subclass that brings its own is another estimator.
-INFERENCE = frozenset({
-    "transform", "predict", "predict_proba", "decision_function", "_predict_proba_lr", "_raw_predict",
-    "_decision_function", "_raw_predict_init", "_transform", "_predict", "_forward_pass_fast",
-    "_joint_log_likelihood",
+#: What a subclass may bring of its own without predicting otherwise.
+_HARMLESS = frozenset({
+    "fit", "fit_transform", "fit_predict", "fit_resample", "partial_fit", "score", "get_params", "set_params",
+    "get_feature_names_out", "set_output", "get_metadata_routing", "inverse_transform", "sample",
 })  # fmt: skip
 
 
@@ -126,16 +127,35 @@ def name_of(est: object) -> str:
     return names_of(type(est))[0]
 
 
-def find(est: object, opset: int) -> Symbolic | None:
-    """The function of an estimator's class, or of the nearest base that predicts in the same way."""
-    for cls in type(est).__mro__:
+def find(est: object, opset: int, method: str = "") -> Symbolic | None:
+    """The function of an estimator's class, or of the nearest base that predicts in the same way.
+
+    Args:
+        est: The estimator.
+        opset: Opset that is written.
+        method: A method that has a function of its own, registered as ``<class name>.<method>``.
+    """
+    bases = type(est).__mro__
+    for i, cls in enumerate(bases):
         for name in names_of(cls):
-            found = registry.lookup(DIALECT, name, opset)
+            found = registry.lookup(DIALECT, f"{name}.{method}" if method else name, opset)
             if found is not None:
                 return found
-        if INFERENCE & vars(cls).keys() and cls is not object:
+        if own_code(cls, bases[i + 1 :], method):
             return None
     return None
+
+
+def own_code(cls: type, bases: tuple[type, ...], method: str = "") -> list[str]:
+    """Methods by which a class predicts otherwise than its bases (any that it overrides, but for those of the fit)."""
+    found = []
+    for name, value in vars(cls).items():
+        code = callable(value) or hasattr(value, "__get__")
+        if not code or name.startswith("__") or (name in _HARMLESS and name != method):
+            continue
+        if any(name in vars(base) for base in bases if base is not object):
+            found.append(name)
+    return found
 
 
 def unsupported(g: GraphBuilder, est: object, reason: str) -> UnsupportedOps:
@@ -179,10 +199,25 @@ def transform(g: GraphBuilder, est: Any, x: Features, name: str) -> Features:
     """What ``est.transform(x)`` gives; "passthrough" and None give x."""
     if est is None or (isinstance(est, str) and est == "passthrough"):
         return x
+    own = find(est, g.opset, "transform")
+    if own is not None:
+        with g.at(f"{g.location}.{name}" if g.location else name):
+            only: Features = own.function(g, x, est)
+            return only
     result = call(g, est, x, name)
     if isinstance(result, (Value, Frame, Sparse)):
         return result
     return one(g, est, result, "transform")
+
+
+def invert(g: GraphBuilder, est: Any, x: Value, name: str) -> Value:
+    """What ``est.inverse_transform(x)`` gives."""
+    found = find(est, g.opset, "inverse_transform")
+    with g.at(f"{g.location}.{name}" if g.location else name):
+        if found is None:
+            raise unsupported(g, est, "its inverse_transform isn't done")
+        result: Value = found.function(g, x, est)
+        return result
 
 
 def classify(g: GraphBuilder, est: Any, x: Features, name: str) -> Classified:
@@ -221,7 +256,7 @@ def values(g: GraphBuilder, est: Any, result: Result, method: str) -> tuple[Valu
             made = result.probabilities
         elif method == "decision_function":
             made = result.scores
-        elif isinstance(result, Classified) and method in result.more:
+        elif method in result.more:
             made = result.more[method]()
     elif isinstance(result, Methods):
         made = result.made[method]() if method in result.made else None
@@ -230,6 +265,20 @@ def values(g: GraphBuilder, est: Any, result: Result, method: str) -> tuple[Valu
     if made is None:
         raise unsupported(g, est, f"its method {method} isn't done")
     return made if isinstance(made, tuple) else (made,)
+
+
+def response(g: GraphBuilder, est: Any, result: Result, *methods: str) -> tuple[Value, str]:
+    """What the first of the methods that an estimator has gives, and its name.
+
+    Two classes give the score or probability of the second one, [batch].
+    """
+    method = next((m for m in methods if hasattr(est, m)), None)
+    if method is None:
+        raise unsupported(g, est, f"it has none of the methods {', '.join(methods)}")
+    value = one(g, est, result, method)
+    if method == "predict_proba" and value.rank == 2 and value.dim(1) == 2:
+        value = g.Squeeze(g.Slice(value, [1], [2], [1]), [1])
+    return value, method
 
 
 def matrix(g: GraphBuilder, x: Features) -> Value:

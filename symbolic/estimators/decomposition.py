@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from ..builder import GraphBuilder
-from ..ml.dtypes import as_float, in_place
+from ..ml.dtypes import as_float, in_place, numbers
 from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Features, Sparse, matrix, read, unsupported, width
+from .calling import DIALECT, Features, Methods, Sparse, matrix, read, unsupported, width
 
 
 @symbolic(DIALECT, "sklearn.decomposition.PCA", "sklearn.decomposition.IncrementalPCA")
-def pca(g: GraphBuilder, x: Features, est: Any) -> Features:
+def pca(g: GraphBuilder, x: Features, est: Any) -> Methods:
     """PCA.transform(X): X @ components_.T - mean_ @ components_.T, over sqrt(explained_variance_) if whiten"""
     params = read(g, est, "whiten", ignore=("n_components",))
     components = est.components_
@@ -24,14 +25,73 @@ def pca(g: GraphBuilder, x: Features, est: Any) -> Features:
     if params.whiten:
         scale = np.sqrt(est.explained_variance_)
         projected = in_place(g, "Div", projected, np.maximum(scale, np.finfo(scale.dtype).eps))
-    return projected
+    rows = matrix(g, x)
+    return Methods({"transform": lambda: projected, "score_samples": lambda: normal_log_density(g, rows, est)})
 
 
-@symbolic(DIALECT, "sklearn.decomposition.TruncatedSVD")
+@symbolic(DIALECT, "sklearn.decomposition.TruncatedSVD", "sklearn.neighbors.NeighborhoodComponentsAnalysis")
 def truncated_svd(g: GraphBuilder, x: Features, est: Any) -> Features:
     """TruncatedSVD.transform(X): X @ components_.T"""
-    read(g, est, ignore=("n_components",))
+    read(g, est, ignore=("n_components", "init", "callback"))
     return affine(g, matrix(g, x), est.components_, 0.0)
+
+
+@symbolic(
+    DIALECT,
+    "sklearn.random_projection.GaussianRandomProjection",
+    "sklearn.random_projection.SparseRandomProjection",
+)
+def random_projection(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """GaussianRandomProjection.transform(X): X @ components_.T"""
+    read(g, est, "dense_output", ignore=("n_components", "compute_inverse_components", "density"))
+    components = est.components_
+    if hasattr(components, "toarray"):
+        components = components.toarray()
+    return affine(g, as_float(g, matrix(g, x)), np.asarray(components), 0.0)
+
+
+@symbolic(DIALECT, "sklearn.decomposition.FastICA")
+def fast_ica(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """FastICA.transform(X): (X - mean_) @ components_.T, X not centred without whitening"""
+    params = read(g, est, "whiten", ignore=("n_components", "fun", "fun_args", "w_init", "whiten_solver"))
+    rows = as_float(g, matrix(g, x))
+    if params.whiten:
+        rows = in_place(g, "Sub", rows, est.mean_)
+    return affine(g, rows, est.components_, 0.0)
+
+
+@symbolic(DIALECT, "sklearn.decomposition.FactorAnalysis")
+def factor_analysis(g: GraphBuilder, x: Features, est: Any) -> Methods:
+    """FactorAnalysis.transform(X): (X - mean_) @ Wpsi.T @ inv(I + Wpsi @ components_.T), Wpsi = components_ / noise_variance_"""
+    read(g, est, ignore=("n_components", "noise_variance_init", "svd_method", "rotation"))
+    rows = matrix(g, x)
+
+    def transform() -> Value:
+        centred = numbers(g, "Sub", rows, est.mean_)
+        scaled = est.components_ / est.noise_variance_
+        inverse = np.linalg.inv(np.eye(len(scaled)) + scaled @ est.components_.T)
+        return affine(g, affine(g, centred, scaled, 0.0), inverse.T, 0.0)
+
+    return Methods({"transform": transform, "score_samples": lambda: normal_log_density(g, rows, est)})
+
+
+def normal_log_density(g: GraphBuilder, x: Value, est: Any) -> Value:
+    """``score_samples`` of PCA and FactorAnalysis: log density of the normal distribution with their covariance."""
+    precision = np.asarray(est.get_precision())
+    centred = numbers(g, "Sub", x, est.mean_)
+    squares = (
+        g.Mul(centred, affine(g, centred, precision.T, 0.0))
+        if _same(centred, precision)
+        else g.Mul(g.Cast(centred, to=ir.DataType.DOUBLE), affine(g, centred, precision.T, 0.0))
+    )
+    sign, log_det = np.linalg.slogdet(precision)
+    constant = 0.5 * (precision.shape[0] * np.log(2.0 * np.pi) - (log_det if sign > 0 else -np.inf))
+    kind = squares.element.numpy().type
+    return g.Sub(g.Mul(g.ReduceSum(squares, [1], keepdims=0), kind(-0.5)), kind(constant))
+
+
+def _same(x: Value, parameter: np.ndarray) -> bool:
+    return x.element.numpy() == np.result_type(x.element.numpy(), parameter.dtype)
 
 
 @symbolic(DIALECT, "sklearn.preprocessing.PolynomialFeatures")

@@ -46,6 +46,13 @@ def in_place(g: GraphBuilder, op: str, x: Value, parameter: np.ndarray) -> Value
     return cast(g, g.call(op, a, b), x.element)
 
 
+def numbers(g: GraphBuilder, op: str, x: Value, parameter: np.ndarray) -> Value:
+    """``x op parameter`` in the dtype that numpy gives it."""
+    a, b = promoted(g, x, np.asarray(parameter))
+    found: Value = g.call(op, a, b)
+    return found
+
+
 def clip(g: GraphBuilder, x: Value, low: float, high: float) -> Value:
     """``np.clip(x, low, high)``: NaN stays NaN. Clip has no kernel for doubles at the oldest opsets."""
     kind = x.element.numpy().type
