@@ -60,6 +60,8 @@ def outputs(model: Any, wanted: str | Sequence[str] | None) -> list[Output]:
 def available(model: Any) -> list[str]:
     """The methods of an estimator that can be asked for."""
     found = [m for m in _OUTPUTS if m != "predict_std" and callable(getattr(model, m, None))]
+    if type(last(model)).__name__ == "ClassifierChain" and max(map(len, last(model).classes_)) > 2:
+        found = [m for m in found if m in ("predict", "transform")]  # the others fail in scikit-learn
     if type(last(model)).__name__ in ("GaussianProcessRegressor", "BayesianRidge", "ARDRegression"):
         found.append("predict_std")
     return found

@@ -151,7 +151,8 @@ def own_code(cls: type, bases: tuple[type, ...], method: str = "") -> list[str]:
     found = []
     for name, value in vars(cls).items():
         code = callable(value) or hasattr(value, "__get__")
-        if not code or name.startswith("__") or (name in _HARMLESS and name != method):
+        routing = name.startswith("set_") and name.endswith("_request")  # scikit-learn makes these for each class
+        if not code or routing or name.startswith("__") or (name in _HARMLESS and name != method):
             continue
         if any(name in vars(base) for base in bases if base is not object):
             found.append(name)

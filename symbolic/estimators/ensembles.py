@@ -5,34 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml import labels
-from ..ml.dtypes import double
+from ..ml.dtypes import concat, double
 from ..registry import symbolic
 from ..value import Value
 from .calling import (
     DIALECT,
     Classified,
     Features,
+    Methods,
+    MultiClassified,
     Result,
     call,
     children,
     classify,
     hstack,
     matrix,
+    one,
     read,
     regress,
     select,
     unsupported,
+    values,
 )
 
 _BAGGING = "sklearn.ensemble.Bagging"
-_ADA = "sklearn.ensemble.AdaBoostClassifier"
+_ADA = "sklearn.ensemble.AdaBoost"
 _STACKING = ("sklearn.ensemble.StackingClassifier", "sklearn.ensemble.StackingRegressor")
 
 
-@children(_BAGGING + "Classifier", _BAGGING + "Regressor", _ADA)
+@children(_BAGGING + "Classifier", _BAGGING + "Regressor", _ADA + "Classifier", _ADA + "Regressor")
 def _numbered(est: Any) -> list[tuple[str, Any]]:
     return [(str(i), member) for i, member in enumerate(est.estimators_)]
 
@@ -55,22 +60,32 @@ def _bagged(g: GraphBuilder, x: Features, est: Any) -> list[tuple[str, Any, Feat
 def bagging_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     """BaggingClassifier.predict_proba(X): mean of the members' probabilities, or of their votes"""
     total: Value | None = None
-    count = est.n_classes_
+    decisions: Value | None = None
+    decides = hasattr(est, "decision_function")
     for name, member, seen in _bagged(g, x, est):
         found = classify(g, member, seen, name)
-        own = [int(c) for c in found.classes]
-        if found.probabilities is None:
-            shares = double(g, g.Equal(g.Unsqueeze(labels.pick(g, found.classes, found.index), [1]), np.arange(count)))
-        else:
-            shares = double(g, found.probabilities)
-            if own != list(range(count)):  # a member that saw some of the classes only
-                places = np.zeros((len(own), count))
-                places[np.arange(len(own)), own] = 1
-                shares = g.MatMul(shares, places)
-        total = _added(g, total, shares)
+        total = _added(g, total, _bag_shares(g, est, member, found))
+        if decides:
+            decisions = _added(g, decisions, one(g, member, found, "decision_function"))
     assert total is not None
     mean = g.Div(total, np.float64(est.n_estimators))
-    return Classified(labels.first_greatest(g, mean), est.classes_, mean)
+    if decisions is not None:
+        decisions = g.Div(decisions, np.array(est.n_estimators, decisions.element.numpy()))
+    return Classified(labels.first_greatest(g, mean), est.classes_, mean, decisions)
+
+
+def _bag_shares(g: GraphBuilder, est: Any, member: Any, found: Classified) -> Value:
+    """Probabilities of one member (or its vote) for all classes of the ensemble, in double."""
+    count = est.n_classes_
+    if not hasattr(member, "predict_proba"):
+        return double(g, g.Equal(g.Unsqueeze(labels.pick(g, found.classes, found.index), [1]), np.arange(count)))
+    shares = double(g, one(g, member, found, "predict_proba"))
+    own = [int(c) for c in found.classes]
+    if own == list(range(count)):
+        return shares
+    places = np.zeros((len(own), count))  # a member that saw some of the classes only
+    places[np.arange(len(own)), own] = 1
+    return g.MatMul(shares, places)
 
 
 @symbolic(DIALECT, _BAGGING + "Regressor")
@@ -83,7 +98,7 @@ def bagging_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
     return g.Div(total, np.array(est.n_estimators, total.element.numpy()))
 
 
-@symbolic(DIALECT, _ADA)
+@symbolic(DIALECT, _ADA + "Classifier")
 def ada_boost_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     """AdaBoostClassifier.decision_function(X): weighted votes of the members, -1/(K-1) for the other classes"""
     params = read(g, est, "estimator", "algorithm", ignore=("learning_rate", "base_estimator"))
@@ -112,43 +127,64 @@ def ada_boost_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     return Classified(labels.above(g, flat), est.classes_, proba, flat)
 
 
+@symbolic(DIALECT, _ADA + "Regressor")
+def ada_boost_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """AdaBoostRegressor.predict(X): the weighted median of the members' predictions"""
+    read(g, est, "estimator", ignore=("loss", "learning_rate", "base_estimator"))
+    parts = [g.Unsqueeze(regress(g, member, x, name), [1]) for name, member in _numbered(est)]
+    predictions = concat(g, parts)
+    ranked, order = g.TopK(predictions, [len(parts)], axis=1, largest=0, sorted=1, outputs=2)
+    weights = np.asarray(est.estimator_weights_, np.float64)[: len(parts)]
+    reached = g.CumSum(g.Gather(weights, order, axis=0), np.int64(1))
+    last = g.Slice(reached, [-1], [np.iinfo(np.int64).max], [1])
+    above = g.Cast(g.GreaterOrEqual(reached, g.Mul(last, np.float64(0.5))), to=ir.DataType.INT32)
+    middle = g.ArgMax(above, axis=1, keepdims=1)
+    return g.Squeeze(g.GatherElements(ranked, middle, axis=1), [1])
+
+
 @children(*_STACKING)
 def _stacked(est: Any) -> list[tuple[str, Any]]:
     names = [name for name, member in est.estimators if not (isinstance(member, str) and member == "drop")]
     return [*zip(names, est.estimators_, strict=True), ("final_estimator_", est.final_estimator_)]
 
 
+@symbolic(DIALECT, *(f"{n}.transform" for n in _STACKING))
+def stacked_predictions(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """StackingClassifier.transform(X): what the members predict (and X, if passthrough), side by side"""
+    read(g, est, "estimators", "final_estimator", "stack_method", "passthrough")
+    parts: list[Features] = []
+    methods = [m for m in est.stack_method_ if m is not None]
+    for (name, member), method in zip(_stacked(est)[:-1], methods, strict=True):
+        parts += _meta(g, est, member, call(g, member, x, name), method)
+    if est.passthrough:
+        parts.append(x)
+    return hstack(g, parts)
+
+
 @symbolic(DIALECT, *_STACKING)
 def stacking(g: GraphBuilder, x: Features, est: Any) -> Result:
     """StackingClassifier.predict(X): final_estimator_ on what the members predict (and X, if passthrough)"""
-    params = read(g, est, "estimators", "final_estimator", "stack_method", "passthrough")
-    parts: list[Features] = []
-    *members, (final, last) = _stacked(est)
-    for (name, member), method in zip(members, est.stack_method_, strict=True):
-        parts.append(_meta(g, est, call(g, member, x, name), method))
-    if params.passthrough:
-        parts.append(x)
-    found = call(g, last, hstack(g, parts), final)
-    return (
-        Classified(found.index, est.classes_, found.probabilities, found.scores)
-        if isinstance(found, Classified)
-        else found
-    )
-
-
-def _meta(g: GraphBuilder, est: Any, found: Result, method: str) -> Value:
-    """What one member gives to the final estimator, [batch, n]."""
+    given = stacked_predictions(g, x, est)
+    final, last = _stacked(est)[-1]
+    found = call(g, last, given, final)
+    more = {"transform": lambda: given}
     if isinstance(found, Classified):
-        if method == "predict":
-            value: Value | None = double(g, labels.pick(g, found.classes, found.index))
-        else:
-            value = found.probabilities if method == "predict_proba" else found.scores
-    else:
-        value = found if isinstance(found, Value) else None
-    if value is None:
-        raise unsupported(g, est, f"a member without {method}")
+        return Classified(found.index, est.classes_, found.probabilities, found.scores, more)
+    if isinstance(found, MultiClassified):
+        return found
+    return Methods({**more, "predict": lambda: one(g, last, found, "predict")})
+
+
+def _meta(g: GraphBuilder, est: Any, member: Any, found: Result, method: str) -> list[Features]:
+    """What one member gives to the final estimator, [batch, n] each."""
+    made = values(g, member, found, method)
+    if len(made) > 1:  # one matrix for each label: the probability of its presence
+        return [g.Slice(p, [1], [np.iinfo(np.int64).max], [1]) for p in made]
+    (value,) = made
+    if value.dtype is ir.DataType.STRING:
+        raise unsupported(g, est, f"the member {type(member).__name__} predicts strings")
     if value.rank == 1:
-        return g.Unsqueeze(value, [1])
-    if method == "predict_proba" and len(est.classes_) == 2:
-        return g.Slice(value, [1], [2], [1])
-    return value
+        return [g.Unsqueeze(value, [1])]
+    if method == "predict_proba" and len(getattr(est, "classes_", ())) == 2:
+        return [g.Slice(value, [1], [2], [1])]
+    return [value]

@@ -9,10 +9,10 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml import labels
-from ..ml.dtypes import cast, common, double
+from ..ml.dtypes import cast, common, concat, double
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, children, classify, read, regress, unsupported
+from .calling import DIALECT, Classified, Features, Methods, children, classify, read, regress, unsupported
 
 _VOTING = "sklearn.ensemble.Voting"
 
@@ -48,7 +48,7 @@ def average(g: GraphBuilder, parts: list[Value], weights: np.ndarray | None) -> 
 @symbolic(DIALECT, _VOTING + "Classifier")
 def voting_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     """VotingClassifier: argmax of the members' mean probabilities (soft) or of their votes (hard)"""
-    params = read(g, est, "estimators", "voting", "weights", ignore=("flatten_transform",))
+    params = read(g, est, "estimators", "voting", "weights", "flatten_transform")
     members = [classify(g, member, x, name) for name, member in _members(est)]
     weights = _weights(est)
     if params.voting == "soft":
@@ -58,20 +58,36 @@ def voting_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
                 raise unsupported(g, est, "a member without probabilities")
             parts.append(member.probabilities)
         proba = average(g, parts, weights)
-        return Classified(labels.first_greatest(g, proba), est.classes_, proba)
+        more = {"transform": lambda: _side_by_side(g, parts, flat=params.flatten_transform)}
+        return Classified(labels.first_greatest(g, proba), est.classes_, proba, None, more)
     votes: Value | None = None
-    for i, member in enumerate(members):
-        chosen = labels.pick(g, np.asarray(member.classes), member.index)
+    picked = [labels.pick(g, np.asarray(member.classes), member.index) for member in members]
+    for i, chosen in enumerate(picked):
         vote = double(g, g.Equal(g.Unsqueeze(chosen, [1]), np.arange(len(est.classes_))))
         if weights is not None:
             vote = g.Mul(vote, np.float64(weights[i]))
         votes = vote if votes is None else g.Add(votes, vote)
     assert votes is not None
-    return Classified(labels.first_greatest(g, votes), est.classes_)
+    more = {"transform": lambda: concat(g, [g.Unsqueeze(p, [1]) for p in picked])}
+    return Classified(labels.first_greatest(g, votes), est.classes_, None, None, more)
+
+
+def _side_by_side(g: GraphBuilder, parts: list[Value], *, flat: bool) -> Value:
+    if flat:
+        return concat(g, parts)
+    kind = common(*(p.element for p in parts))
+    return g.Concat(*(g.Unsqueeze(cast(g, p, kind), [0]) for p in parts), axis=0)
 
 
 @symbolic(DIALECT, _VOTING + "Regressor")
-def voting_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+def voting_regressor(g: GraphBuilder, x: Features, est: Any) -> Methods:
     """VotingRegressor.predict(X): the (weighted) mean of the members' predictions"""
     read(g, est, "estimators", "weights")
-    return average(g, [regress(g, member, x, name) for name, member in _members(est)], _weights(est))
+    parts = [regress(g, member, x, name) for name, member in _members(est)]
+    columns = [p if p.rank == 2 else g.Unsqueeze(p, [1]) for p in parts]
+    return Methods(
+        {
+            "predict": lambda: average(g, parts, _weights(est)),
+            "transform": lambda: concat(g, columns),
+        }
+    )
