@@ -14,6 +14,7 @@ from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ...validation.inputs import choose_sizes
 from ..base import Arrays, Options, Source, renamed
+from .functional import functional, functional_library
 from .graph import Graph, Library
 from .walk import Environment, Resource, Variables, Walk
 
@@ -91,15 +92,17 @@ class TensorflowSource(Source):
     def translate(self, g: GraphBuilder) -> None:
         """Translates the graph; what can't be done is found first."""
         program = self.program
+        functional_library(program.library)
+        graph = program.graph = functional(program.graph, program.results, program.library)
         walk = Walk(g, program.library, program.variables)
-        walk.require(program.graph, program.results)
+        walk.require(graph, program.results)
         env: Environment = {}
         for reference, spec in zip(program.inputs, self.specs, strict=True):
-            env[program.graph.find(reference)] = g.input(spec.name, spec.dtype, spec.shape)
+            env[graph.find(reference)] = g.input(spec.name, spec.dtype, spec.shape)
         for reference, value in program.captured.items():
             known: Any = value if isinstance(value, Resource) else g.constant(value)
-            env[program.graph.find(reference)] = known
-        results = walk.run_in(program.graph, program.results, env)
+            env[graph.find(reference)] = known
+        results = walk.run_in(graph, program.results, env)
         for name, value in zip(self.output_names, results, strict=True):
             if not isinstance(value, Value):
                 raise CaptureError(f"the output {name} is not a tensor")

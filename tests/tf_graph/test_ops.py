@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -345,6 +346,30 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.quantization.fake_quant_with_min_max_vars(x, -0.3, 1.7, 4, True),
         ),
     ),
+    "stateless": (
+        [ROWS, "s:int32[2]"],
+        lambda x, s: (
+            *(tf.random.stateless_normal([tf.shape(x)[0], 3], s, dtype=d) for d in (tf.float32, tf.float64, tf.half)),
+            *(tf.random.stateless_uniform([tf.shape(x)[0], 3], s, dtype=d) for d in (tf.float32, tf.float64, tf.half)),
+            *(tf.random.stateless_uniform([tf.shape(x)[0], 3], s, -9, 2**31 - 8, d) for d in (tf.int32, tf.int64)),
+            *(tf.random.stateless_uniform([5], s, None, None, d) for d in (tf.int32, tf.int64, tf.uint32, tf.uint64)),
+            *(tf.random.stateless_truncated_normal([tf.shape(x)[0], 33], s, dtype=d) for d in (tf.float32, tf.double)),
+            tf.random.stateless_normal([2, 3], [-5, 7]),
+            tf.random.stateless_normal([0, tf.shape(x)[0]], s),
+            tf.random.stateless_truncated_normal([0], s),
+            tf.random.stateless_uniform([], tf.cast(s, tf.int64) * -(2**40)),
+            tf.raw_ops.StatelessRandomUniform(shape=[3], seed=s),
+            tf.raw_ops.StatelessRandomUniformInt(shape=[3], seed=s, minval=3, maxval=9),
+        ),
+    ),
+    "counters": (  # the last of the low half, the last of all
+        ["k:uint64[1]"],
+        lambda k: [
+            draw(shape=[23], key=k, counter=tf.constant([2**64 - 2, high], tf.uint64), alg=1)
+            for draw in (tf.raw_ops.StatelessRandomUniformV2, tf.raw_ops.StatelessTruncatedNormalV2)
+            for high in (5, 2**64 - 1)
+        ],
+    ),
     "casts": (
         [ROWS],
         lambda x: (
@@ -383,7 +408,7 @@ def test_other_opsets(name: str, opset: int) -> None:
 
 
 @pytest.mark.parametrize("opset", [11, 25])
-@pytest.mark.parametrize("name", ["factorised", "spectra", "frames", "ragged"])
+@pytest.mark.parametrize("name", ["factorised", "spectra", "frames", "ragged", "stateless", "counters"])
 def test_later_ops_at_other_opsets(name: str, opset: int) -> None:
     assert to_onnx(function(*CASES[name]), opset=opset).parity.passed
 
@@ -466,6 +491,25 @@ def test_a_module_keeps_names_weights_and_open_sizes() -> None:
     assert [v.name for v in made.model.graph.inputs] == ["x"]
     assert [v.name for v in made.model.graph.outputs] == ["total", "y"]
     assert not isinstance(made.model.graph.inputs[0].shape[0], int)
+
+
+@pytest.mark.parametrize("opset", [11, 18])
+def test_random_bits_are_those_of_tensorflow(opset: int) -> None:
+    def draw(s: Any) -> Any:
+        shape = [tf.abs(s[0]) % 5 + 40]
+        return tf.random.stateless_uniform(shape, s), tf.random.stateless_uniform(shape, s, -7, 2**62, tf.int64)
+
+    called = function(["s:int32[2]"], draw)
+    session = onnxruntime.InferenceSession(to_onnx(called, opset=opset, compare=False).proto().SerializeToString())
+    for seed in ([1, 2], [-3, 2**31 - 1]):
+        given = np.array(seed, np.int32)
+        for ours, theirs in zip(session.run(None, {"s": given}), called(tf.constant(given)), strict=True):
+            np.testing.assert_array_equal(ours, theirs.numpy())
+
+
+def test_another_generator_is_refused() -> None:
+    with pytest.raises(UnsupportedOps, match="Philox"):
+        to_onnx(function(["s:int32[2]"], lambda s: tf.random.stateless_uniform([3], s, alg="threefry")))
 
 
 def test_what_is_missing_is_refused_at_once() -> None:
