@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..value import Value
-from .distances import Metric, by_feature, chi2, cosine_similarity, distances, squared_by_products
-from .dtypes import double
+from .distances import Metric, chi2, cosine_similarity, distances, squared_by_products
+from .dtypes import cast, double
 
 
 def dot(g: GraphBuilder, x: Value, y: np.ndarray) -> Value:
@@ -25,6 +26,7 @@ def kernel(
     coef0: float,
     *,
     exact: bool = False,
+    single: bool = False,
 ) -> Value | None:
     """``pairwise_kernels(x, y, metric=name)``: double[batch, rows of y]; None for a kernel that isn't done.
 
@@ -36,6 +38,7 @@ def kernel(
         degree: Power of ``poly``.
         coef0: What ``poly`` and ``sigmoid`` add to the product.
         exact: Squares of distances are summed feature by feature (libsvm), not taken from products.
+        single: Exponents are rounded to float32, as scikit-learn has them for float32 rows.
     """
     if name == "precomputed":
         return double(g, x)
@@ -44,6 +47,9 @@ def kernel(
     if name == "rbf":
         squares = distances(g, x, y, Metric("sqeuclidean")) if exact else squared_by_products(g, x, y)
         assert squares is not None
+        if single:
+            narrow = cast(g, squares, ir.DataType.FLOAT)
+            return g.Exp(double(g, g.Mul(narrow, np.float32(-gamma))))
         return g.Exp(g.Mul(squares, np.float64(-gamma)))
     if name in ("poly", "polynomial", "sigmoid"):
         inner = g.Add(g.Mul(dot(g, x, y), np.float64(gamma)), np.float64(coef0))
@@ -59,11 +65,3 @@ def kernel(
     if name == "chi2":
         return g.Exp(g.Mul(chi2(g, x, y), np.float64(gamma)))
     return None
-
-
-def squares_of_scaled(g: GraphBuilder, x: Value, y: np.ndarray, scale: np.ndarray | float) -> Value:
-    """Squares of the distances of ``x / scale`` and ``y / scale``, summed feature by feature."""
-    from .distances import _squares
-
-    by = np.asarray(scale, np.float64)
-    return by_feature(g, g.Div(double(g, x), by), np.asarray(y, np.float64) / by, _squares)

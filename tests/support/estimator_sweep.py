@@ -154,7 +154,12 @@ def fitted(cls: type) -> Iterator[tuple[str, str, str, Any]]:
         kinds = REGRESSOR
     else:
         kinds = ("none",)
-    works = {"KernelCenterer": "square", "OneHotEncoder": "words", "OrdinalEncoder": "words"}.get(cls.__name__)
+    works = {
+        "KernelCenterer": "square",
+        "OneHotEncoder": "words",
+        "OrdinalEncoder": "words",
+        "SkewedChi2Sampler": "positive",
+    }.get(cls.__name__)
     for kind in kinds:
         for dtype in LIMITS:
             for x_kind in X_KINDS if works is None else (works,):
