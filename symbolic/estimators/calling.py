@@ -268,6 +268,13 @@ def values(g: GraphBuilder, est: Any, result: Result, method: str) -> tuple[Valu
     return made if isinstance(made, tuple) else (made,)
 
 
+def together(g: GraphBuilder, found: list[Classified]) -> MultiClassified:
+    """One classifier of several outputs from one for each."""
+    picked = [g.Unsqueeze(pick(g, f.classes, f.index), [1]) for f in found]
+    probabilities = [f.probabilities for f in found if f.probabilities is not None]
+    return MultiClassified(g.Concat(*picked, axis=1), tuple(probabilities) or None)
+
+
 def response(g: GraphBuilder, est: Any, result: Result, *methods: str) -> tuple[Value, str]:
     """What the first of the methods that an estimator has gives, and its name.
 

@@ -14,11 +14,17 @@ from ..ml.packing import sum_trees
 from ..ml.trees import TreeTable, from_nodes
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, matrix, read, unsupported
+from .calling import DIALECT, Classified, Features, MultiClassified, matrix, read, together
 
 
 def read_trees(
-    trees: Sequence[Any], features: int, *, outputs: int | None = None, scale: float | None = None
+    trees: Sequence[Any],
+    features: int,
+    *,
+    outputs: int | None = None,
+    scale: float | None = None,
+    values: Sequence[np.ndarray] | None = None,
+    columns: Sequence[np.ndarray] | None = None,
 ) -> TreeTable:
     """The table of fitted scikit-learn trees (``tree_`` of an estimator).
 
@@ -27,13 +33,20 @@ def read_trees(
         features: Number of features.
         outputs: Tree i of a booster gives one value, to output ``i % outputs``; each tree gives to all where None.
         scale: Factor on the values.
+        values: Values of the nodes of each tree, [nodes, K]; those that the tree holds where None.
+        columns: Features that each tree sees; all where None.
     """
     nodes = np.concatenate([t.__getstate__()["nodes"] for t in trees])
-    values = np.concatenate([t.value.reshape(t.node_count, -1) for t in trees])
+    held = np.concatenate([t.value.reshape(t.node_count, -1) for t in trees] if values is None else list(values))
     if scale is not None:
-        values = scale * values
+        held = scale * held
     left = nodes["left_child"]
     _check_nodes(nodes, [t.node_count for t in trees], features)
+    feature = nodes["feature"]
+    if columns is not None:
+        feature = np.concatenate([
+            np.asarray(seen)[np.maximum(t.feature, 0)] for seen, t in zip(columns, trees, strict=True)  # leaves have any
+        ])  # fmt: skip
     return from_nodes(
         [t.node_count for t in trees],
         features=features,
@@ -41,11 +54,11 @@ def read_trees(
         left=left,
         right=nodes["right_child"],
         is_leaf=left == -1,
-        feature=nodes["feature"],
+        feature=feature,
         threshold=nodes["threshold"],
         missing_left=nodes["missing_go_to_left"],
-        values=values,
-        targets=outputs or values.shape[1],
+        values=held,
+        targets=outputs or held.shape[1],
         tree_target=None if outputs is None else np.arange(len(trees)) % outputs,
     )
 
@@ -77,13 +90,18 @@ def _trees(est: Any) -> Sequence[Any]:
 
 
 @symbolic(DIALECT, *(n.format("Classifier") for n in (*_TREE, *_FOREST)))
-def tree_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+def tree_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
     """RandomForestClassifier.predict_proba(X): mean over the trees of the class shares in the leaf of a row"""
     read(g, est)
-    if est.n_outputs_ > 1:
-        raise unsupported(g, est, "several outputs (y with more than one column)")
     shares = _votes(g, x, est, _trees(est))
-    return Classified(labels.first_greatest(g, shares), est.classes_, shares)
+    if est.n_outputs_ == 1:
+        return Classified(labels.first_greatest(g, shares), est.classes_, shares)
+    # the trees hold as many columns for each output as the one of most classes has
+    widest, found = max(len(c) for c in est.classes_), []
+    for k, classes in enumerate(est.classes_):
+        own = g.Slice(shares, [k * widest], [k * widest + len(classes)], [1])
+        found.append(Classified(labels.first_greatest(g, own), np.asarray(classes), own))
+    return together(g, found)
 
 
 @symbolic(DIALECT, *(n.format("Regressor") for n in (*_TREE, *_FOREST)))

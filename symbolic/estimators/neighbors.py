@@ -18,7 +18,7 @@ from ..ml.distances import Metric, distances, from_reduced, nearest_by_products,
 from ..ml.dtypes import cast, double
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, Methods, MultiClassified, matrix, read, unsupported
+from .calling import DIALECT, Classified, Features, Methods, MultiClassified, matrix, read, together, unsupported
 
 _MODULE = "sklearn.neighbors."
 _SEARCH = ("leaf_size", "p", "metric", "metric_params", "n_neighbors", "radius")
@@ -93,13 +93,6 @@ def _voted(g: GraphBuilder, est: Any, votes: list[Value]) -> Classified | MultiC
         proba = g.Div(vote, g.ReduceSum(vote, [1], keepdims=1))
         found.append(Classified(labels.first_greatest(g, vote), np.asarray(own), proba))
     return found[0] if not est.outputs_2d_ else together(g, found)
-
-
-def together(g: GraphBuilder, found: list[Classified]) -> MultiClassified:
-    """One classifier of several outputs from one for each."""
-    picked = [g.Unsqueeze(labels.pick(g, f.classes, f.index), [1]) for f in found]
-    probabilities = [f.probabilities for f in found if f.probabilities is not None]
-    return MultiClassified(g.Concat(*picked, axis=1), tuple(probabilities) or None)
 
 
 def _kneighbors(g: GraphBuilder, x: Value, est: Any) -> tuple[Value, Value]:
