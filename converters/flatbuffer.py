@@ -65,6 +65,15 @@ class Table:
         start, count = self._vector(field)
         return self.data[start : start + count].decode("utf-8")
 
+    def texts(self, field: int) -> list[str]:
+        """A vector of strings."""
+        start, count = self._vector(field)
+        found = []
+        for place in range(start, start + 4 * count, 4):
+            at = place + _unpack("<I", self.data, place)
+            found.append(self.data[at + 4 : at + 4 + _unpack("<I", self.data, at)].decode("utf-8"))
+        return found
+
     def _vector(self, field: int) -> tuple[int, int]:
         at = self.place(field)
         if not at:

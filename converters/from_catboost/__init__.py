@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
-from ..rows import read_rows
+from ..rows import Rows, read_rows
 from .cbm import read_cbm
+from .columns import Columns, read_columns
 from .dump import read_json
 from .info import CLASSIFICATION, MULTILABEL
 from .model import CatModel
 from .source import CatboostSource
 
-_OPTIONS = ("dtype", "kind")
+_OPTIONS = ("dtype", "kind", "categories")
 _KINDS = ("classifier", "regressor", "raw")
 
 
@@ -27,6 +28,10 @@ class CatboostFrontend(Frontend):
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
         kind: ``classifier`` (labels and probabilities), ``regressor`` (its default prediction) or ``raw`` values; of a
             file the loss function says it, of a live model its class.
+        categories: Feature (name or index) -> its categories, where neither X nor the file tells them: files keep only
+            their hashes (a JSON file saved with ``pool=`` keeps the texts too).
+
+    A model with categorical features gets one input for each feature, as a DataFrame has columns.
     """
 
     name: ClassVar[str] = "catboost"
@@ -55,7 +60,10 @@ class CatboostFrontend(Frontend):
             kind = kind or _kind(model)
             native = cache(lambda: model)
             what = f"{type(model).__name__} of CatBoost ({found.loss or 'loss of its own'})"
-        rows = read_rows(found.features, found.names, inputs, options)
+        if found.mixed:
+            rows: Rows | Columns = read_columns(found, inputs, options)
+        else:
+            rows = read_rows(found.features, found.names, inputs, options)
         return CatboostSource(found, rows, native, kind, options, what)
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError
 from ..flatbuffer import FlatbufferError, Table
+from .ctr import Ctr, Element, OneHot
+from .ctr import Table as Counts
 from .info import describe
-from .model import CatModel, Splits, free_form, oblivious
+from .model import CATEGORY, EMBEDDING, FLOAT, TEXT, CatModel, Splits, free_form, oblivious, refuse_kinds
 
 _MAGIC = b"CBM1"
 #: Fields of TModelTrees.
@@ -50,9 +52,12 @@ def _model(data: bytes) -> CatModel:
     outputs = int(trees.number(_DIMENSION, "i", 1))
     biases = trees.array(_BIASES, "<f8")
     bias = biases if len(biases) else np.full(outputs, trees.number(_BIAS, "d", 0.0))
-    splits, names = _questions(trees)
+    names, kinds = _features(trees)
+    refuse_kinds(kinds)
+    splits = _questions(trees, len(names), _counts(data[8 + size :], core))
     found = describe(info, outputs, trees.number(_SCALE, "d", 1.0), np.resize(bias, outputs), names)
-    found.table = _read_trees(trees, splits, outputs, len(names))
+    found.kinds, found.columns = kinds, splits.columns
+    found.table = _read_trees(trees, splits, outputs)
     return found
 
 
@@ -63,45 +68,112 @@ def _json(text: str) -> Any:
         return text
 
 
-def _questions(trees: Table) -> tuple[Splits, list[str]]:
-    """The numbered questions: borders of the float features, then of the others; and the names of all features."""
-    feature, threshold, missing, problem = [], [], [], []
-    names: dict[int, str] = {}
+def _features(trees: Table) -> tuple[list[str], list[str]]:
+    """Names and kinds of all features."""
+    found: dict[int, tuple[str, str]] = {}
+    fields = ((FLOAT, _FLOAT, 2, 4), (CATEGORY, _CATEGORICAL, 1, 2), (TEXT, _TEXT, 1, 2), (EMBEDDING, _EMBEDDING, 1, 2))
+    for kind, own, at, name in fields:
+        for item in trees.tables(own):
+            found[int(item.number(at, "i", -1))] = item.text(name), kind
+    ordered = [found.get(i, ("", FLOAT)) for i in range(max(found, default=-1) + 1)]
+    return [n for n, _ in ordered], [k for _, k in ordered]
+
+
+def _questions(trees: Table, features: int, counts: dict[Any, Counts]) -> Splits:
+    """The numbered questions: borders of the float features, then of the others."""
+    splits = Splits(features)
     for item in trees.tables(_FLOAT):
-        index = int(item.number(2, "i", -1))
-        borders = item.array(3, "<f4").astype(np.float64)
-        names[index] = item.text(4)
-        feature += [index] * len(borders)
-        threshold += borders.tolist()
-        missing += [int(item.number(5, "b", 0)) == _AS_TRUE] * len(borders)
-        problem += [""] * len(borders)
-    for kind, fields, at in (("categorical", _CATEGORICAL, 1), ("text", _TEXT, 1), ("embedding", _EMBEDDING, 1)):
-        for item in trees.tables(fields):
-            names[int(item.number(at, "i", -1))] = item.text(2) or f"{kind} feature"
-    others = [
-        ("estimated features (of texts or embeddings)", _ESTIMATED, 3, "<f4"),
-        ("one-hot splits of categorical features", _ONE_HOT, 1, "<i4"),
-        ("target statistics (CTR) of categorical features", _CTR, 1, "<f4"),
-    ]
-    for reason, fields, at, dtype in others:
-        for item in trees.tables(fields):
-            count = len(item.array(at, dtype))
-            feature += [0] * count
-            threshold += [0.0] * count
-            missing += [False] * count
-            problem += [reason] * count
-    width = max(names, default=-1) + 1
-    splits = Splits(np.array(feature, np.int64), np.array(threshold), np.array(missing, bool), problem)
-    return splits, [names.get(i, "") for i in range(width)]
+        missing = int(item.number(5, "b", 0)) == _AS_TRUE
+        splits.above(int(item.number(2, "i", -1)), item.array(3, "<f4").tolist(), missing)
+    for item in trees.tables(_ESTIMATED):
+        splits.refused("estimated features (of texts or embeddings)", len(item.array(3, "<f4")))
+    for item in trees.tables(_ONE_HOT):
+        hashes = item.array(1, "<i4").view("<u4")
+        splits.one_hot(OneHot(int(item.number(0, "i", -1)), hashes), hashes.tolist())
+    for item in trees.tables(_CTR):
+        borders = item.array(1, "<f4").tolist()
+        ctr, base = item.table(0), None
+        if ctr is not None:
+            base = ctr.table(0)
+        if ctr is None or base is None or _base(base) not in counts:
+            raise CaptureError("the CatBoost model lacks the counts of a statistic of its categories")
+        elements, kind, _ = _base(base)
+        splits.statistic(
+            Ctr(
+                elements,
+                kind,
+                border=int(ctr.number(1, "i", 0)),
+                prior=(ctr.number(2, "f", 0.0), ctr.number(3, "f", 1.0)),
+                shift=ctr.number(4, "f", 0.0),
+                scale=ctr.number(5, "f", 1.0),
+                table=counts[_base(base)],
+            ),
+            borders,
+        )
+    return splits
 
 
-def _read_trees(trees: Table, splits: Splits, outputs: int, features: int) -> Any:
+_CTR_KINDS = ("Borders", "Buckets", "BinarizedTargetMeanValue", "FloatTargetMeanValue", "Counter", "FeatureFreq")
+_SPLIT = np.dtype([("feature", "<i4"), ("border", "<f4")])
+_CHOICE = np.dtype([("feature", "<i4"), ("hash", "<u4")])
+_BUCKET = np.dtype([("hash", "<u8"), ("row", "<u4")])
+
+
+def _base(base: Table) -> tuple[tuple[Element, ...], str, int]:
+    """What a statistic counts: the combination, its kind, and the number of its division of the target."""
+    parts = base.table(0)
+    elements: list[Element] = []
+    if parts is not None:
+        elements += [Element("category", int(f)) for f in parts.array(0, "<i4")]
+        elements += [Element("above", int(f), float(b)) for f, b in _structs(parts, 1, _SPLIT)]
+        elements += [Element("equal", int(f), int(h)) for f, h in _structs(parts, 2, _CHOICE)]
+    kind = int(base.number(1, "b", 0))
+    name = _CTR_KINDS[kind] if 0 <= kind < len(_CTR_KINDS) else f"statistic {kind}"
+    return tuple(elements), name, int(base.number(2, "i", 0))
+
+
+def _structs(table: Table, field: int, dtype: np.dtype[Any]) -> list[tuple[int, float]]:
+    words: list[tuple[int, float]] = table.array(field, "<u8").view(dtype).tolist()
+    return words
+
+
+def _counts(data: bytes, core: Table) -> dict[Any, Counts]:
+    """The counts that follow the trees, by what they count."""
+    found: dict[Any, Counts] = {}
+    parts = core.texts(3)
+    if parts[:1] != ["static_provider_v1"]:
+        return found
+    number, at = int.from_bytes(data[:4], "little"), 4
+    for _ in range(number):
+        size = int.from_bytes(data[at : at + 4], "little")
+        if at + 4 + size > len(data):
+            raise CaptureError("the CatBoost model is truncated in the counts of its categories")
+        item = Table.root(data[at + 4 : at + 4 + size])
+        at += 4 + size
+        base = item.table(0)
+        if base is None:
+            raise CaptureError("the CatBoost model has counts of nothing")
+        key = _base(base)
+        buckets = np.frombuffer(item.array(1, "u1").tobytes(), _BUCKET)
+        blob = item.array(2, "u1").tobytes()
+        if "Mean" in key[1]:
+            pairs = np.frombuffer(blob, np.dtype([("sum", "<f4"), ("count", "<i4")]))
+            counts = np.stack([pairs["sum"].astype(np.float64), pairs["count"]], axis=1)
+        else:
+            width = 1 if key[1] in ("Counter", "FeatureFreq") else int(item.number(4, "i", 0))
+            counts = np.frombuffer(blob, "<i4").reshape(-1, max(width, 1)).astype(np.int64)
+        rows = np.where(buckets["row"] < len(counts), buckets["row"], 0)
+        found[key] = Counts.of(buckets["hash"].copy(), counts[rows], int(item.number(3, "i", 0)))
+    return found
+
+
+def _read_trees(trees: Table, splits: Splits, outputs: int) -> Any:
     asked, sizes = trees.array(_SPLITS, "<i4").astype(np.int64), trees.array(_SIZES, "<i4").astype(np.int64)
     values = trees.array(_LEAVES, "<f8").reshape(-1, outputs)
     starts = np.cumsum(sizes) - sizes
     steps = trees.array(_STEPS, "<u4").view("<u2").astype(np.int64).reshape(-1, 2)  # structs of two numbers
     if not len(steps):
-        return oblivious([asked[s : s + n] for s, n in zip(starts, sizes, strict=True)], values, splits, features)
+        return oblivious([asked[s : s + n] for s, n in zip(starts, sizes, strict=True)], values, splits)
     leaf = trees.array(_NODE_LEAF, "<u4").astype(np.int64) // outputs
     at = np.arange(len(steps))
     # a step of 0 ends at the node's own leaf
@@ -110,7 +182,7 @@ def _read_trees(trees: Table, splits: Splits, outputs: int, features: int) -> An
     end = (steps == 0).all(axis=1)
     yes, no = _through(yes, end, leaf), _through(no, end, leaf)
     roots = np.where(end[starts], ~leaf[starts], starts)
-    return free_form(asked, yes, no, roots, values, splits, features)
+    return free_form(asked, yes, no, roots, values, splits)
 
 
 def _through(children: np.ndarray, end: np.ndarray, leaf: np.ndarray) -> np.ndarray:

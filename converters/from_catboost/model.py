@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...symbolic.errors import CaptureError, MissingOp, UnsupportedOps
 from ...symbolic.ml.trees import Mode, TreeTable, broken_links
+from .ctr import Ctr, OneHot
+
+#: Kinds of features.
+FLOAT, CATEGORY, TEXT, EMBEDDING = "float", "category", "text", "embedding"
+
+
+def refuse_kinds(kinds: Sequence[str]) -> None:
+    """Refuses features that no ONNX operator can process as CatBoost does."""
+    found = [kind for kind in (TEXT, EMBEDDING) if kind in kinds]
+    if found:
+        raise UnsupportedOps([MissingOp("catboost", f"{kind} features", 1, ("the input",)) for kind in found])
 
 
 @dataclass
 class Splits:
     """The yes-or-no questions that trees ask by number.
 
+    The features are those of the model, and behind them the columns made of categories.
+
     Attributes:
-        feature: Flat index of the feature of each.
-        threshold: ``x > threshold`` is yes; for a category split, the hash that x must have.
-        missing_yes: NaN is yes.
-        problem: Why each can't be asked, or an empty string.
+        features: Number of features of the model.
+        columns: The columns made of categories.
+        rows: Of each question: feature, threshold, whether NaN is yes, `Mode`, and why it can't be asked (or nothing).
     """
 
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_yes: np.ndarray
-    problem: list[str]
+    features: int
+    columns: list[OneHot | Ctr] = field(default_factory=list)
+    rows: list[tuple[int, float, bool, int, str]] = field(default_factory=list)
+
+    def above(self, feature: int, borders: Sequence[float], missing_yes: bool = False) -> None:
+        """Questions ``x > border`` about a feature of the model."""
+        self.rows += [(feature, float(b), missing_yes, Mode.GT, "") for b in borders]
+
+    def one_hot(self, column: OneHot, hashes: Sequence[int]) -> None:
+        """Questions whether a category is one of these, which the column has."""
+        place = {int(h): i + 1 for i, h in enumerate(column.hashes)}
+        at = self._column(column)
+        self.rows += [(at, float(place[int(h)]), False, Mode.EQ, "") for h in hashes]
+
+    def statistic(self, column: Ctr, borders: Sequence[float]) -> None:
+        """Questions ``statistic > border``."""
+        at = self._column(column)
+        self.rows += [(at, float(b), False, Mode.GT, "") for b in borders]
+
+    def refused(self, reason: str, count: int) -> None:
+        """Questions that can't be asked."""
+        self.rows += [(0, 0.0, False, Mode.GT, reason)] * count
+
+    def _column(self, column: OneHot | Ctr) -> int:
+        for i, own in enumerate(self.columns):
+            if own is column:
+                return self.features + i
+        self.columns.append(column)
+        return self.features + len(self.columns) - 1
 
 
 @dataclass
@@ -42,6 +80,9 @@ class CatModel:
         classes: Class labels of a classifier, as the file keeps them; None for anything else.
         threshold: Probability above which a row is of the second class.
         names: Names of the features.
+        kinds: Kind of each feature.
+        columns: The columns made of categories, which the trees find behind the features.
+        texts: Texts of categories by their hashes, where the file tells them.
     """
 
     loss: str
@@ -53,16 +94,27 @@ class CatModel:
     classes: np.ndarray | None = None
     threshold: float = 0.5
     names: list[str] | None = None
+    kinds: list[str] = field(default_factory=list)
+    columns: list[OneHot | Ctr] = field(default_factory=list)
+    texts: dict[int, list[str]] = field(default_factory=dict)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some features are no numbers."""
+        return any(kind != FLOAT for kind in self.kinds)
+
+    def of_kind(self, kind: str) -> list[int]:
+        """The features of a kind."""
+        return [i for i, k in enumerate(self.kinds) if k == kind]
 
 
-def oblivious(trees: list[np.ndarray], values: np.ndarray, splits: Splits, features: int) -> TreeTable:
+def oblivious(trees: list[np.ndarray], values: np.ndarray, splits: Splits) -> TreeTable:
     """The table of symmetric trees: a level's nodes ask the same; the first question is the lowest bit of the leaf.
 
     Args:
         trees: Numbers of the questions of each tree.
         values: Values of all leaves, [leaves, outputs].
         splits: The questions.
-        features: Number of features.
     """
     depths = np.array([len(t) for t in trees], np.int64)
     nodes, leaves = 2**depths - 1, 2**depths
@@ -84,7 +136,6 @@ def oblivious(trees: list[np.ndarray], values: np.ndarray, splits: Splits, featu
     return _table(
         asked,
         splits,
-        features,
         yes=np.concatenate([*yes, np.zeros(0, np.int64)]).astype(np.int64),
         no=np.concatenate([*no, np.zeros(0, np.int64)]).astype(np.int64),
         split_tree=np.repeat(trees_of, nodes),
@@ -94,19 +145,20 @@ def oblivious(trees: list[np.ndarray], values: np.ndarray, splits: Splits, featu
     )
 
 
-def _table(asked: np.ndarray, splits: Splits, features: int, *, values: np.ndarray, **structure: Any) -> TreeTable:
-    if np.any((asked < 0) | (asked >= len(splits.feature))):
+def _table(asked: np.ndarray, splits: Splits, *, values: np.ndarray, **structure: Any) -> TreeTable:
+    if np.any((asked < 0) | (asked >= len(splits.rows))):
         raise CaptureError("the trees ask questions that there are not: the model is damaged")
-    bad = sorted({splits.problem[i] for i in np.unique(asked).tolist()} - {""})
+    feature, threshold, missing, mode, problem = zip(*splits.rows, strict=True) if splits.rows else ((),) * 5
+    bad = sorted({problem[i] for i in np.unique(asked).tolist()} - {""})
     if bad:
         raise UnsupportedOps([MissingOp("catboost", reason, 1, ("the trees",)) for reason in bad])
     table = TreeTable(
-        features=features,
+        features=splits.features + len(splits.columns),
         narrow=True,
-        feature=splits.feature[asked],
-        threshold=splits.threshold[asked],
-        mode=np.full(len(asked), Mode.GT, np.uint8),
-        missing_yes=splits.missing_yes[asked],
+        feature=np.array(feature, np.int64)[asked],
+        threshold=np.array(threshold)[asked],
+        mode=np.array(mode, np.uint8)[asked],
+        missing_yes=np.array(missing, bool)[asked],
         values=np.ascontiguousarray(values, np.float64),
         targets=values.shape[1],
         **structure,
@@ -124,7 +176,6 @@ def free_form(
     roots: np.ndarray,
     values: np.ndarray,
     splits: Splits,
-    features: int,
 ) -> TreeTable:
     """The table of trees of any shape, its nodes put in the order of their trees.
 
@@ -135,7 +186,6 @@ def free_form(
         roots: Root of each tree, a child number.
         values: Values of all leaves, [leaves, outputs].
         splits: The questions.
-        features: Number of features.
     """
     nodes: list[int] = []
     leaves: list[int] = []
@@ -170,7 +220,6 @@ def free_form(
     return _table(
         asked[order],
         splits,
-        features,
         yes=moved(yes[order]),
         no=moved(no[order]),
         split_tree=np.array(node_tree, np.int64),

@@ -13,8 +13,10 @@ from ...symbolic.errors import MissingDependency
 from ...symbolic.ml.labels import pick
 from ..base import Arrays, Options, renamed
 from ..rows import MatrixSource, Rows, points_of
+from .columns import Columns, hard_columns
+from .ctr import Ctr
 from .info import MULTILABEL
-from .model import CatModel
+from .model import FLOAT, CatModel
 from .translate import class_index, predict, raw_values, require
 
 
@@ -23,7 +25,7 @@ class CatboostSource(MatrixSource):
 
     Args:
         model: What the file says.
-        rows: The input.
+        rows: The input: a matrix, or a column for each feature.
         native: Gives the live model, loading CatBoost if need be.
         kind: ``classifier``, ``regressor`` (its default prediction) or ``raw``.
         options: What the caller asked for.
@@ -35,7 +37,7 @@ class CatboostSource(MatrixSource):
     def __init__(
         self,
         model: CatModel,
-        rows: Rows,
+        rows: Rows | Columns,
         native: Callable[[], Any],
         kind: str,
         options: Options,
@@ -43,11 +45,35 @@ class CatboostSource(MatrixSource):
     ):
         self.model, self.native, self.kind = model, native, kind
         self.description = description
-        self.place(rows)
+        self.columns = rows if isinstance(rows, Columns) else None
+        if isinstance(rows, Columns):
+            self.specs, self.samples = rows.specs, rows.samples
+        else:
+            self.place(rows)
         own = ["label", "probabilities"] if kind == "classifier" else ["variable"]
         self.output_names = renamed(own, options.output_names, "output")
         self.labels = [self.output_names[0]] if kind == "classifier" else []
         self.points = points_of(model.table)
+        number = model.of_kind(FLOAT)
+        for column in model.columns:  # borders that statistics of categories ask for besides
+            for e in column.elements if isinstance(column, Ctr) else ():
+                if e.kind == "above":
+                    own = self.points.values[number[e.feature]]
+                    self.points.values[number[e.feature]] = np.append(own, e.value)
+
+    def frame(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Rows as CatBoost takes them: a matrix, or objects where some features are categories."""
+        if self.columns is None:
+            return self.matrix(inputs)
+        columns = [np.asarray(inputs[s.name]).reshape(-1).astype(object) for s in self.specs]
+        return np.stack(columns, axis=1)
+
+    def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays:
+        """Rows on the model's borders and beside them, of every category."""
+        if self.columns is None:
+            return super().make_samples(seed, sizes)
+        (batch, _) = self.specs[0].sized(sizes)
+        return hard_columns(self.model, self.columns, self.points, batch, seed)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """Predicts in CatBoost."""
@@ -55,7 +81,7 @@ class CatboostSource(MatrixSource):
             live = self.native()
         except ModuleNotFoundError as error:
             raise MissingDependency("catboost", "catboost", "comparing with the source") from error
-        x = self.matrix(inputs)
+        x = self.frame(inputs)
         if self.kind != "classifier":
             # a ranker has raw values only
             chooses = self.kind == "raw" and "prediction_type" in inspect.signature(live.predict).parameters
@@ -70,10 +96,12 @@ class CatboostSource(MatrixSource):
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
         require(self.model, self.kind, g.opset)
-        spec = self.specs[0]
-        x = g.input(spec.name, spec.dtype, spec.shape)
+        own = [g.input(s.name, s.dtype, s.shape) for s in self.specs]
         with g.at("trees"):
-            raw = raw_values(g, x, self.model)
+            if self.columns is None:
+                raw = raw_values(g, own[0], self.model)
+            else:
+                raw = raw_values(g, own, self.model, self.columns.known)
         if self.kind == "classifier":
             index, classes = class_index(g, raw, self.model), self.model.classes
             g.output(index if classes is None else pick(g, classes, index), self.output_names[0])

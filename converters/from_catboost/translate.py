@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import onnx_ir as ir
@@ -14,6 +16,8 @@ from ...symbolic.objectives import links
 from ...symbolic.objectives.cat import DIALECT
 from ...symbolic.registry import registry
 from ...symbolic.value import Value
+from .ctr import Known
+from .encode import tree_rows
 from .info import MULTILABEL
 from .model import CatModel
 
@@ -34,9 +38,23 @@ def _function(model: CatModel, kind: str) -> str:
     return "raw" if kind == "raw" else model.loss
 
 
-def raw_values(g: GraphBuilder, x: Value, model: CatModel) -> Value:
-    """The raw values, double [batch, outputs]."""
-    total = sum_trees(g, x, model.table)
+def raw_values(g: GraphBuilder, x: Value | Sequence[Value], model: CatModel, known: Known | None = None) -> Value:
+    """The raw values, double [batch, outputs].
+
+    Args:
+        g: Builder.
+        x: Rows, [batch, features]; of a model with categories, one column for each feature.
+        model: The model.
+        known: The known categories of a model that has some.
+    """
+    if isinstance(x, Value):
+        total = sum_trees(g, x, model.table)
+    else:
+        assert known is not None
+        rows, order = tree_rows(g, x, model, known)
+        place = np.zeros(model.table.features, np.int64)
+        place[order] = np.arange(len(order))
+        total = sum_trees(g, rows, replace(model.table, features=len(order), feature=place[model.table.feature]))
     if model.scale != 1:
         total = g.Mul(total, np.float64(model.scale))
     return g.Add(total, model.bias) if model.bias.any() else total

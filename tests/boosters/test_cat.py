@@ -114,17 +114,6 @@ def test_ranker_base_class_and_early_stopping() -> None:
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("one_hot", [0, 10])
-def test_categorical_features_are_refused_by_name(one_hot: int) -> None:
-    x, y = wine()
-    mixed = x.astype(object)
-    mixed[:, 1] = [str(v) for v in (x[:, 1] * 3).astype(int) % 5]
-    model = cb.CatBoostClassifier(**K, cat_features=[1], one_hot_max_size=one_hot)
-    model.fit(mixed[:, :2], y)
-    with pytest.raises(UnsupportedOps, match=r"one-hot|CTR"):
-        CatboostFrontend().load(model, None, Options(21))
-
-
 def test_unknown_loss_is_named() -> None:
     x, y = wine()
     source = CatboostFrontend().load(cb.CatBoostRegressor(**K).fit(x, y), None, Options(21))
