@@ -45,6 +45,25 @@ def multinomial_nb(g: GraphBuilder, x: Features, est: Any) -> Classified:
     return _by_likelihood(g, est, affine(g, matrix(g, x), est.feature_log_prob_, est.class_log_prior_))
 
 
+@symbolic(DIALECT, _MODULE + "CategoricalNB")
+def categorical_nb(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """CategoricalNB: class_log_prior_ plus feature_log_prob_ of the category of each feature"""
+    read(g, est, ignore=(*_TRAINING, "min_categories"))
+    rows = g.Cast(matrix(g, x), to=ir.DataType.INT64)
+    joint: Value | None = None
+    for column, table in zip(
+        g.Split(rows, axis=1, num_outputs=est.n_features_in_, outputs=est.n_features_in_)
+        if est.n_features_in_ > 1
+        else [rows],
+        est.feature_log_prob_,
+        strict=True,
+    ):
+        found = g.Gather(np.ascontiguousarray(table.T, np.float64), g.Squeeze(column, [1]), axis=0)
+        joint = found if joint is None else g.Add(joint, found)
+    assert joint is not None
+    return _by_likelihood(g, est, g.Add(joint, np.asarray(est.class_log_prior_, np.float64)))
+
+
 @symbolic(DIALECT, _MODULE + "ComplementNB")
 def complement_nb(g: GraphBuilder, x: Features, est: Any) -> Classified:
     """ComplementNB: X @ feature_log_prob_.T, plus class_log_prior_ where there is one class"""

@@ -8,11 +8,20 @@ import numpy as np
 
 from ..builder import GraphBuilder
 from ..ml import labels
-from ..ml.dtypes import clip, double
+from ..ml.dtypes import as_float, clip, double, numbers
 from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, matrix, read, unsupported
+from .calling import (
+    DIALECT,
+    Classified,
+    Features,
+    Methods,
+    MultiClassified,
+    matrix,
+    read,
+    unsupported,
+)
 
 _MODULE = "sklearn.linear_model."
 
@@ -109,12 +118,13 @@ def _modified_huber(g: GraphBuilder, scores: Value) -> Value:
     _MODULE + "Perceptron",
     _MODULE + "PassiveAggressiveClassifier",
 )
-def linear_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+def linear_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
     """LinearSVC.decision_function(X): X @ coef_.T + intercept_"""
     read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of these acts after the fit
     binarizer = getattr(est, "_label_binarizer", None)
     if binarizer is not None and str(binarizer.y_type_).startswith("multilabel"):
-        raise unsupported(g, est, "several labels for each row")
+        scores = affine(g, matrix(g, x), np.asarray(est.coef_), np.asarray(est.intercept_))
+        return MultiClassified(labels.above(g, scores), None, scores)
     scores = decision(g, x, est)
     return Classified(by_score(g, scores), est.classes_, None, scores)
 
@@ -125,4 +135,57 @@ def linear_discriminant_analysis(g: GraphBuilder, x: Features, est: Any) -> Clas
     read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of it acts after the fit
     scores = decision(g, x, est)
     proba = labels.two_columns(g, labels.sigmoid(g, scores)) if scores.rank == 1 else labels.softmax(g, scores)
-    return Classified(by_score(g, scores), est.classes_, proba, scores)
+    more = {} if est.solver == "lsqr" else {"transform": lambda: _discriminants(g, matrix(g, x), est)}
+    return Classified(by_score(g, scores), est.classes_, proba, scores, more)
+
+
+def _discriminants(g: GraphBuilder, x: Value, est: Any) -> Value:
+    """``(X - xbar_) @ scalings_``, not centred for the solver eigen."""
+    rows = numbers(g, "Sub", x, est.xbar_) if est.solver == "svd" else x
+    return affine(g, rows, np.asarray(est.scalings_)[:, : est._max_components].T, 0.0)
+
+
+@symbolic(DIALECT, "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis")
+def quadratic_discriminant_analysis(g: GraphBuilder, x: Features, est: Any) -> Classified:
+    """QuadraticDiscriminantAnalysis.predict(X): greatest log prior - 1/2 (log det + squared distance) of the classes"""
+    read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of it acts after the fit
+    rows, columns = matrix(g, x), []
+    for mean, rotation, scale in zip(est.means_, est.rotations_, est.scalings_, strict=True):
+        turned = affine(g, numbers(g, "Sub", rows, mean), (rotation * scale**-0.5).T, 0.0)
+        columns.append(g.ReduceSum(g.Mul(turned, turned), [1], keepdims=1))
+    volumes = np.array([np.sum(np.log(s)) for s in est.scalings_])
+    joint = numbers(g, "Add", g.Concat(*columns, axis=1), volumes)
+    joint = numbers(g, "Add", g.Mul(joint, joint.element.numpy().type(-0.5)), np.log(est.priors_))
+    scores = joint
+    if len(est.classes_) == 2:
+        first, second = g.Split(joint, [1, 1], axis=1, outputs=2)
+        scores = g.Squeeze(g.Sub(second, first), [1])
+    return Classified(labels.first_greatest(g, joint), est.classes_, labels.softmax(g, joint), scores)
+
+
+_LINKS = {"IdentityLink": lambda g, x: x, "LogLink": lambda g, x: g.Exp(x), "LogitLink": labels.sigmoid}
+
+
+@symbolic(DIALECT, *(_MODULE + n for n in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")))
+def generalised_linear_regression(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """PoissonRegressor.predict(X): inverse link of X @ coef_ + intercept_"""
+    read(g, est, ignore=tuple(est._get_param_names()))  # power and link made the loss, which is read
+    link = type(est._base_loss.link).__name__
+    if link not in _LINKS:
+        raise unsupported(g, est, f"the link {link}")
+    found: Value = _LINKS[link](g, affine(g, as_float(g, matrix(g, x)), np.asarray(est.coef_), est.intercept_))
+    return found
+
+
+@symbolic(DIALECT, _MODULE + "SGDOneClassSVM")
+def sgd_one_class_svm(g: GraphBuilder, x: Features, est: Any) -> Methods:
+    """SGDOneClassSVM.decision_function(X): X @ coef_.T - offset_; from 0 on a row is inside"""
+    read(g, est, "nu", ignore=("learning_rate",))
+    rows, coefficients = matrix(g, x), np.asarray(est.coef_).reshape(-1)
+    decision_ = affine(g, rows, coefficients, -np.asarray(est.offset_).reshape(-1))
+    bound = np.zeros((), decision_.element.numpy())
+    return Methods({
+        "predict": lambda: g.Where(g.GreaterOrEqual(decision_, bound), np.int64(1), np.int64(-1)),
+        "decision_function": lambda: decision_,
+        "score_samples": lambda: numbers(g, "Add", decision_, np.asarray(est.offset_).reshape(-1)),
+    })  # fmt: skip

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..builder import GraphBuilder
 from ..ml import labels
-from ..ml.dtypes import in_place, promoted
+from ..ml.dtypes import as_float, in_place, promoted
+from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, matrix, read, unsupported
+from .calling import DIALECT, Classified, Features, MultiClassified, matrix, read, unsupported
 
 _TRAINING = ("hidden_layer_sizes", "learning_rate", "loss")
 
@@ -43,16 +44,24 @@ def _forward(g: GraphBuilder, x: Features, est: Any) -> Value:
 
 
 @symbolic(DIALECT, "sklearn.neural_network.MLPClassifier")
-def mlp_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+def mlp_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
     """MLPClassifier.predict_proba(X): the layers' affine maps and activations, last the logistic function or softmax"""
     read(g, est, "activation", ignore=_TRAINING)
-    if est._label_binarizer.y_type_.startswith("multilabel"):
-        raise unsupported(g, est, "several labels for each row")
     proba = _forward(g, x, est)
+    if est._label_binarizer.y_type_.startswith("multilabel"):
+        return MultiClassified(labels.above(g, proba, 0.5), proba)
     if est.n_outputs_ > 1:
         return Classified(labels.first_greatest(g, proba), est.classes_, proba)
     positive = g.Squeeze(proba, [1])
     return Classified(labels.above(g, positive, 0.5), est.classes_, labels.two_columns(g, positive))
+
+
+@symbolic(DIALECT, "sklearn.neural_network.BernoulliRBM")
+def bernoulli_rbm(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """BernoulliRBM.transform(X): the logistic function of X @ components_.T + intercept_hidden_"""
+    read(g, est, ignore=("n_components", "learning_rate"))
+    found = affine(g, as_float(g, matrix(g, x)), est.components_, np.zeros(len(est.components_), est.components_.dtype))
+    return labels.sigmoid(g, in_place(g, "Add", found, np.asarray(est.intercept_hidden_)))
 
 
 @symbolic(DIALECT, "sklearn.neural_network.MLPRegressor")
