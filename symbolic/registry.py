@@ -16,6 +16,7 @@ DIALECT_PACKAGES = {
     "onnx": "lowering",
     "onnx_import": "onnx_import",
     "aten": "aten",
+    "aten.complex": "aten_complex",
     "estimators": "estimators",
     "jaxpr": "jaxpr",
     "stablehlo": "stablehlo",

@@ -54,6 +54,14 @@ def digest(inputs: Mapping[str, Array]) -> str:
     return state.hexdigest()
 
 
+def as_pairs(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays as ONNX models take and give them: complex numbers as pairs of real ones along a new last axis."""
+    return {
+        name: np.stack([array.real, array.imag], axis=-1) if np.iscomplexobj(array) else array
+        for name, array in arrays.items()
+    }
+
+
 def make_inputs(specs: Sequence[TensorSpec], *, seed: int = 0, sizes: Mapping[str, int] | None = None) -> InputSet:
     """Makes one array for each spec; the same seed and sizes make the same arrays.
 

@@ -15,6 +15,7 @@ import onnx
 import onnx.shape_inference
 
 from ..symbolic.errors import InputSpecError
+from .inputs import as_pairs
 from .metrics import Metrics, is_float, measure
 from .models import LoadedModel, ModelLike, iter_graphs, load_model
 from .providers.ort import Session
@@ -153,14 +154,15 @@ def search(
     loaded = load_model(model)
     graph = _Graph(loaded)
     wanted = [value for value in graph.values() if value in trace.values]
-    sizes = estimate_bytes(loaded, inputs)
+    fed = as_pairs(inputs)
+    sizes = estimate_bytes(loaded, fed)
     # Twice: the source's value lies beside the model's.
     chunks = list(split(wanted, {name: 2 * size for name, size in sizes.items()}, chunk_bytes))
     numeric = profile(loaded)
     agreed: dict[str, float] = {}
     for done, names in enumerate(chunks, start=1):
         session = Session(graph.exposing(names), optimize=False)
-        results = session.run({name: inputs[name] for name in loaded.input_names if name in inputs})
+        results = session.run({name: fed[name] for name in loaded.input_names if name in fed})
         sources = trace.run({name: array.copy() for name, array in inputs.items()}, [trace.values[n] for n in names])
         for name in names:
             if trace.values[name] not in sources:

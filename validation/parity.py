@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from ..symbolic.errors import AnyonnxError
-from .inputs import InputSet, digest
+from .inputs import InputSet, as_pairs, digest
 from .layers import Trace, search
 from .metrics import is_text, measure
 from .models import LoadedModel, ModelLike, load_model
@@ -135,7 +135,7 @@ def compare_outputs(
 
 
 def flatten(outputs: Mapping[str, Any]) -> dict[str, Array]:
-    """Arrays by name; the parts of a sequence get the names ``name[0]``, ``name[1]`` ..."""
+    """Arrays by name, complex ones as pairs; the parts of a sequence get the names ``name[0]``, ``name[1]`` ..."""
     flat: dict[str, Array] = {}
     for name, value in outputs.items():
         if isinstance(value, (list, tuple)) and not (value and np.isscalar(value[0])):
@@ -143,7 +143,7 @@ def flatten(outputs: Mapping[str, Any]) -> dict[str, Array]:
             flat |= {f"{name}[{index}]": np.asarray(part) for index, part in enumerate(value)}
         else:
             flat[name] = np.asarray(value)
-    return flat
+    return as_pairs(flat)
 
 
 def _run_all(
@@ -185,7 +185,7 @@ def _run_one(
     if wrong:
         return [replace(blank, reason=wrong)], None
     try:
-        results = flatten(provider.run(loaded, dict(inputs)))
+        results = flatten(provider.run(loaded, as_pairs(inputs)))
     except UnsupportedByProvider as error:
         return [replace(blank, status="unsupported", reason=str(error))], None
     except ProviderError as error:

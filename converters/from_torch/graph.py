@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -11,10 +12,11 @@ import onnx_ir as ir
 
 from ...symbolic.adapt import run_symbolic
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.complex.number import Complex
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
 from ...symbolic.registry import Symbolic, registry
 from ...symbolic.value import Value
-from . import capture
+from . import capture, complex_nodes
 from .dims import Dims
 from .mutation import WRITE_BACK, Aliases, Memory, functional_name, is_overload, mutates, unsupported_writes
 from .weights import Weights
@@ -51,9 +53,21 @@ def prepare(program: Any, opset: int) -> Any:
         if simpler is None:
             break
         program = simpler
-    registry.require("aten", [(functional_name(n.target), location(n)) for n in _missing(program, opset)], opset)
+    _refuse(_missing(program, opset))
     _refuse_dtypes(program)
     return program
+
+
+def _refuse(nodes: Sequence[Any]) -> None:
+    """Raises UnsupportedOps for nodes without a symbolic function, if there are any."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for node in nodes:
+        reason = "for complex operands" if complex_nodes.touches_complex(node) else ""
+        places.setdefault((functional_name(node.target), reason), []).append(location(node))
+    if places:
+        raise UnsupportedOps(
+            [MissingOp("aten", name, len(at), tuple(at[:3]), reason) for (name, reason), at in places.items()]
+        )
 
 
 def refuse_state(program: Any) -> None:
@@ -84,7 +98,7 @@ def _missing(program: Any, opset: int) -> list[Any]:
         node
         for module in _graphs(program.graph_module)
         for node in module.graph.nodes
-        if node.op == "call_function" and _needs_function(node) and lookup(node.target, opset) is None
+        if node.op == "call_function" and _needs_function(node) and lookup(node, opset) is None
     ]
 
 
@@ -127,23 +141,23 @@ def _reads_tensor(node: Any) -> bool:
     return is_overload(node.target) and node.target._schema.name in ("aten::item", "aten::_local_scalar_dense")
 
 
-def lookup(target: Any, opset: int) -> Symbolic | None:
-    """The symbolic function of an operator: by name and overload, else by name."""
-    if not is_overload(target):
+def lookup(node: Any, opset: int) -> Symbolic | None:
+    """The symbolic function of a node's operator: by name and overload, else by name."""
+    if not is_overload(node.target):
         return None
-    name = functional_name(target)
-    return registry.lookup("aten", name, opset) or registry.lookup("aten", name.rsplit(".", 1)[0], opset)
+    dialect, name = complex_nodes.dialect_of(node), functional_name(node.target)
+    return registry.lookup(dialect, name, opset) or registry.lookup(dialect, name.rsplit(".", 1)[0], opset)
 
 
 def _refuse_dtypes(program: Any) -> None:
-    """Raises UnsupportedOps for complex, quantised and other element types without an ONNX counterpart here."""
+    """Raises UnsupportedOps for quantised and other element types without an ONNX counterpart here."""
     import torch
 
     missing: dict[str, MissingOp] = {}
     for node in program.graph.nodes:
         value = node.meta.get("val")
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, torch.Tensor) and (part.dtype.is_complex or onnx_dtype(part.dtype) is None):
+            if isinstance(part, torch.Tensor) and onnx_dtype(part.dtype) is None:
                 name = functional_name(node.target) if is_overload(node.target) else node.name
                 missing.setdefault(
                     name, MissingOp("aten", name, 1, (location(node),), f"{part.dtype} tensors aren't supported")
@@ -196,7 +210,7 @@ class Walk:
         def read(node: Any) -> Any:
             return memory[node]
 
-        def write_back(view: Any, value: Value) -> Value:
+        def write_back(view: Any, value: Any) -> Any:
             return self._written_back(view, aliases.parent[view], value, read)
 
         memory = Memory(aliases, lambda node: self._call(node, lambda a: _mapped(a, read)), write_back)
@@ -211,29 +225,29 @@ class Walk:
                 where = location(node)
                 with self.g.at(where):
                     result = self._call(node, lambda a: _mapped(a, read))
-                    if mutates(node.target) and isinstance(result, Value):
-                        result = self._like(result, memory[node])
+                    if mutates(node.target) and isinstance(result, (Value, Complex)):
+                        result = complex_nodes.like(self.g, result, memory[node])
                     memory[node] = self._expected(node, result, mark)
             elif node.op == "output":
                 outputs = _mapped(node.args[0], read)
                 return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
         return []
 
-    def _written_back(self, view: Any, viewed: Any, value: Value, read: Callable[[Any], Any]) -> Value:
+    def _written_back(self, view: Any, viewed: Any, value: Any, read: Callable[[Any], Any]) -> Any:
         """The whole tensor after new values were written to a view of it."""
         how = WRITE_BACK[functional_name(view.target)]
         shape = self.dims.sizes(viewed.meta["val"].shape)
         if how == "shape":
-            return self.g.reshape(value, shape)
-        row = lookup(view.target, self.g.opset) if how == "itself" else registry.lookup("aten", how, self.g.opset)
+            return complex_nodes.reshaped(self.g, value, shape)
+        dialect, opset = complex_nodes.dialect_of(view), self.g.opset
+        row = lookup(view, opset) if how == "itself" else registry.lookup(dialect, how, opset)
         assert row is not None
         operands = [value] if how == "itself" else [read(viewed), value]
         operands += [_converted(_mapped(a, read)) for a in view.args[1:]]
         options = {k: _converted(_mapped(v, read)) for k, v in view.kwargs.items()}
         results = run_symbolic(row, self.g, operands, options, 1)
         assert results is not None
-        whole: Value = results[0]
-        return whole
+        return results[0]
 
     def _call(self, node: Any, read: Callable[[Any], Any]) -> Any:
         import torch
@@ -255,7 +269,7 @@ class Walk:
         raise TranslationError(f"can't translate a call of {target}", location=self.g.location)
 
     def _function(self, node: Any, read: Callable[[Any], Any]) -> Any:
-        row = lookup(node.target, self.g.opset)
+        row = lookup(node, self.g.opset)
         assert row is not None
         schema = node.target._schema
         positional = [a.name for a in schema.arguments]
@@ -296,43 +310,42 @@ class Walk:
     def _cond(self, predicate: Any, then: Any, other: Any, operands: Sequence[Any] = ()) -> Any:
         if not isinstance(predicate, Value):
             raise TranslationError("torch.cond on a size isn't supported", op="cond", location=self.g.location)
-        bodies = []
+        bodies, kinds = [], []
         for module in (then, other):
             body = self.g.subgraph()
             walk = Walk(body, self.dims)
             walk.weights = self.weights
-            for result in walk.run(module, operands, mark=False):
+            kinds = walk.run(module, operands, mark=False)
+            for result in complex_nodes.flat(kinds):
                 body.output(result)
             bodies.append(body)
         count = len(bodies[0].outputs)
         results = self.g.call("If", predicate, then_branch=bodies[0], else_branch=bodies[1], outputs=count)
-        return results if isinstance(results, tuple) else (results,)
+        parts = list(results) if isinstance(results, tuple) else [results]
+        return tuple(complex_nodes.grouped(parts, kinds))
 
     def _expected(self, node: Any, result: Any, mark: bool) -> Any:
         """Compares results with what the capture says about them."""
         import torch
 
         said = node.meta.get("val")
-        if isinstance(result, Value) and isinstance(said, torch.Tensor):
-            if isinstance(said, torch.Tensor):
-                self.g.expect(result, onnx_dtype(said.dtype), self.dims.sizes(said.shape))
-            if mark and not result.is_constant:
+        if isinstance(result, (Value, Complex)) and isinstance(said, torch.Tensor):
+            result = self._tensor(result, said)
+            if mark and isinstance(result, Value) and not result.is_constant:
                 self.g.mark(result, node.name)
         elif isinstance(result, Value) and isinstance(said, torch.SymInt):
             size = self.dims.size(said)
             if size is not None:
                 self.g.learn_size(size, result)
         elif isinstance(result, tuple) and isinstance(said, (tuple, list)):
-            for one, told in zip(result, said, strict=False):
-                if isinstance(one, Value) and isinstance(told, torch.Tensor):
-                    self.g.expect(one, onnx_dtype(told.dtype), self.dims.sizes(told.shape))
+            return tuple(
+                self._tensor(one, told) if isinstance(one, (Value, Complex)) and isinstance(told, torch.Tensor) else one
+                for one, told in itertools.zip_longest(result, said[: len(result)])
+            )
         return result
 
-    def _like(self, value: Value, before: Any) -> Value:
-        """The result of an in-place op, which keeps the dtype of the tensor it writes to."""
-        if value.dtype is not before.dtype:
-            value = self.g.Cast(value, to=before.dtype)
-        return value
+    def _tensor(self, result: Value | Complex, said: Any) -> Value | Complex:
+        return complex_nodes.expected(self.g, result, onnx_dtype(said.dtype), self.dims.sizes(said.shape))
 
     def _size(self, value: Any) -> Any:
         if isinstance(value, (bool, float)) or type(value).__name__ == "SymBool":

@@ -12,6 +12,7 @@ from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed
+from . import complex_nodes
 from .capture import plain_attention
 from .dims import Dims, symbol_of
 from .graph import Walk, onnx_dtype, prepare
@@ -173,19 +174,23 @@ class TorchSource(Source):
         kinds = [s.kind.name for s in program.graph_signature.output_specs]
         results = [r for r, kind in zip(results, kinds, strict=True) if kind == "USER_OUTPUT"]
         for name, (_, index) in zip(self.output_names, self._outputs, strict=True):
-            result = results[index]
+            result = complex_nodes.as_output(g, results[index])
             if not isinstance(result, Value):
                 result = g.constant(result) if isinstance(result, (bool, int, float)) else g.size(result)
             g.output(result, name)
 
     def _argument(self, g: GraphBuilder, walk: Walk, program: Any, spec: Any, order: Mapping[str, TensorSpec]) -> Any:
+        if spec.kind.name == "TOKEN":  # orders checks, and holds nothing
+            return None
         if spec.kind.name != "USER_INPUT":
             return walk.weights.value(str(spec.target), _stored(program, spec))
         described = order.get(spec.arg.name)
         if described is None:
             return getattr(spec.arg, "value", None)
         node = next(p for p in self._placeholders if p.name == spec.arg.name)
-        return g.input(described.name, described.dtype, self._dims.sizes(node.meta["val"].shape))
+        return complex_nodes.as_input(
+            g, described.name, described.dtype, self._dims.sizes(node.meta["val"].shape)
+        )  # fmt: skip
 
 
 def _tensor_inputs(program: Any) -> list[Any]:

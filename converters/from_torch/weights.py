@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.complex.number import Complex
 from ...symbolic.value import Value
 
 
@@ -23,11 +24,17 @@ class Weights:
         self._g = g
         self._made: dict[Any, Value] = {}
 
-    def value(self, name: str, tensor: Any) -> Value:
-        """The initializer of a tensor, named by its first name."""
+    def value(self, name: str, tensor: Any) -> Value | Complex:
+        """The initializer of a tensor, named by its first name; of a complex one two, for its parts."""
+        tensor = tensor.detach()
+        if tensor.is_complex():
+            tensor = tensor.resolve_conj()
+            return Complex(self._value(f"{name}.real", tensor.real), self._value(f"{name}.imag", tensor.imag))
+        return self._value(name, tensor)
+
+    def _value(self, name: str, tensor: Any) -> Value:
         from onnx_ir.tensor_adapters import TorchTensor
 
-        tensor = tensor.detach()
         key: tuple[Any, ...] = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
         if not tensor.numel():
             key = (name,)
