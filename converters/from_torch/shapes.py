@@ -50,6 +50,10 @@ def _overloads() -> dict[Any, Callable[..., Any]]:
         aten.fake_quantize_per_tensor_affine.default: _same,
         aten.fake_quantize_per_tensor_affine.tensor_qparams: _same,
         aten.fake_quantize_per_channel_affine.default: _same,
+        # these look at numbers to warn of them, or to choose a shape
+        aten.cov.default: _cov,
+        aten.corrcoef.default: _corrcoef,
+        aten.linalg_lstsq.default: _lstsq,
     }
 
 
@@ -112,3 +116,36 @@ def _take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     common = list(torch.broadcast_shapes(ours, theirs))
     common[axis] = indices.shape[axis]
     return self.new_empty(common)
+
+
+def _cov(self: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    import torch
+
+    dtype = self.dtype if self.dtype.is_floating_point or self.dtype.is_complex else torch.get_default_dtype()
+    if aweights is not None:
+        dtype = torch.promote_types(dtype, aweights.dtype)
+    rows = self.shape[0] if self.dim() == 2 else 1
+    return self.new_empty([] if rows == 1 else [rows, rows], dtype=dtype)
+
+
+def _corrcoef(self: Any) -> Any:
+    return _cov(self)
+
+
+def _lstsq(self: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
+    """Matrices are taken to be of full rank: of others, torch gives no residuals."""
+    import torch
+
+    driver = driver or "gelsy"
+    rows, columns = self.shape[-2:]
+    vector = self.dim() - 1 == b.dim() and self.shape[:-1] == b.shape
+    right = b.unsqueeze(-1) if vector else b
+    batch = list(torch.broadcast_shapes(self.shape[:-2], right.shape[:-2]))
+    width = [] if vector else [right.shape[-1]]
+    own = list(self.shape[:-2])
+    return (
+        self.new_empty([*batch, columns, *width]),
+        self.new_empty([*batch, *width] if rows > columns and driver != "gelsy" else [0]),
+        self.new_empty(own if driver != "gels" else [0], dtype=torch.int64),
+        self.new_empty([*own, min(rows, columns)] if driver in ("gelsd", "gelss") else [0]),
+    )

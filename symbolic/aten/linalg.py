@@ -132,12 +132,6 @@ def linalg_cross(g: GraphBuilder, self: Value, other: Value, dim: int | None = -
     )  # fmt: skip
 
 
-@symbolic("aten", "linalg_det", "det")
-def linalg_det(g: GraphBuilder, A: Value) -> Value:
-    """aten::linalg_det(Tensor A) -> Tensor"""
-    return g.Det(A)
-
-
 @symbolic("aten", "_grouped_mm", "transformers::grouped_mm_fallback")
 def grouped_mm(
     g: GraphBuilder, input: Value, weight: Value, offs: Value | None = None, bias: Value | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..value import Value
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
-from .steps import across, columns_at, down, filled, identity, order_of, repeat, sizes_of, swapped
+from .steps import across, columns_at, down, filled, fixed, identity, repeat, sizes_of, swapped
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -19,7 +19,7 @@ def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True)
 
     Only one triangle of x is read. Signs of eigenvectors, and the basis where an eigenvalue repeats, are free.
     """
-    size = order_of(x)
+    size = fixed(x, -1)
     if size == 0:
         return filled(g, x, [*sizes_of(g, x, -2), 0]), x
     rows, columns = down(g, x), across(g, x)

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from .. import dims
 from ..dims import Size
+from ..errors import TranslationError
 from ..value import Value
 
 if TYPE_CHECKING:
@@ -62,23 +63,27 @@ def sizes_of(g: GraphBuilder, x: Value, until: int | None = None) -> list[Any]:
     return [g.Squeeze(g.Shape(x, start=i, end=i + 1), [0]) if s is None else s for i, s in known]
 
 
-def order_of(x: Value) -> int:
-    """Number of columns, which must be fixed."""
-    return fixed(x.dim(-1))
+def fixed(x: Value, axis: int) -> int:
+    """Size of an axis, which must be a number.
 
-
-def fixed(size: Size | None) -> int:
-    """A size that is known before the model runs."""
+    Raises:
+        TranslationError: It isn't known before the model runs.
+    """
+    size = x.dim(axis)
     if not isinstance(size, int):
-        raise ValueError("matrices must have a size that is known before the model runs")
+        raise TranslationError("this factorisation needs matrices of a fixed size", location=x.builder.location)
     return size
 
 
 def known(x: Value, axis: int) -> Size:
-    """Size of an axis, which may be open but must have a name."""
+    """Size of an axis, which may be open but must have a name.
+
+    Raises:
+        TranslationError: It is found out when the model runs.
+    """
     size = x.dim(axis)
     if size is None:
-        raise ValueError("matrices must have a size that is known before the model runs")
+        raise TranslationError("the size of these matrices isn't known", location=x.builder.location)
     return size
 
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from ..value import Value
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
-from .qr import geqrf, householder_product
+from .qr import geqrf, householder_product, reflect, upper
 from .steps import (
     columns_at,
     diagonal_of,
     filled,
     fixed,
     identity,
-    order_of,
     repeat,
     sign_of,
     sizes_of,
@@ -28,11 +27,13 @@ if TYPE_CHECKING:
 
 def singular_values(g: GraphBuilder, x: Value) -> Value:
     """Singular values in descending order."""
-    rows, columns = fixed(x.dim(-2)), order_of(x)
+    rows, columns = fixed(x, -2), fixed(x, -1)
     if rows < columns:
         return singular_values(g, swapped(g, x))
     if columns == 0:
         return filled(g, x, [*sizes_of(g, x, -2), 0])
+    if rows > columns:
+        return singular_values(g, upper(g, geqrf(g, x)[0]))
     scale = scale_of(g, x)
     lengths = _lengths(g, _orthogonal(g, g.Div(x, scale), rows))
     ordered: tuple[Value, Value] = g.TopK(g.Mul(lengths, g.Squeeze(scale, [-1])), [columns], outputs=2)
@@ -44,25 +45,38 @@ def svd(g: GraphBuilder, x: Value, *, full: bool = False) -> tuple[Value, Value,
 
     A pair of singular vectors may have the other sign than the source's.
     """
-    rows, columns = fixed(x.dim(-2)), order_of(x)
+    rows, columns = fixed(x, -2), fixed(x, -1)
     if rows < columns:
         right, values, left = svd(g, swapped(g, x), full=full)
         return swapped(g, left), values, swapped(g, right)
-    batch = sizes_of(g, x, -2)
+    batch, width = sizes_of(g, x, -2), rows if full else columns
     if columns == 0:
-        u = g.expand(identity(g, x, rows, rows if full else 0), [*batch, rows, rows if full else 0])
+        u = g.expand(identity(g, x, rows, width), [*batch, rows, width])
         return u, filled(g, x, [*batch, 0]), filled(g, x, [*batch, 0, 0])
+    if rows == columns:
+        return _square(g, x)
+    packed, taus = geqrf(g, x)  # of a tall matrix, R alone is rotated
+    left, values, vh = _square(g, upper(g, packed))
+    whole = g.Concat(left, filled(g, x, [*batch, rows - columns, columns]), axis=-2)
+    if full:
+        more = rows - columns
+        eye = g.expand(identity(g, x, more), [*batch, more, more])
+        beside = g.Concat(filled(g, x, [*batch, columns, more]), eye, axis=-2)
+        whole = g.Concat(whole, beside, axis=-1)
+    return reflect(g, packed, taus, whole), values, vh
+
+
+def _square(g: GraphBuilder, x: Value) -> tuple[Value, Value, Value]:
+    size = fixed(x, -1)
     scale = scale_of(g, x)
-    eye = g.expand(identity(g, x, columns), [*batch, columns, columns])
-    both = _orthogonal(g, g.Concat(g.Div(x, scale), eye, axis=x.rank - 2), rows)
-    scaled, v = g.Split(both, [rows, columns], axis=x.rank - 2, outputs=2)
-    values, places = g.TopK(_lengths(g, scaled), [columns], outputs=2)
+    both = _orthogonal(g, g.Concat(g.Div(x, scale), g.expand(identity(g, x, size), sizes_of(g, x)), axis=-2), size)
+    scaled, v = g.Split(both, [size, size], axis=-2, outputs=2)
+    values, places = g.TopK(_lengths(g, scaled), [size], outputs=2)
     # the columns are orthogonal: QR makes unit vectors of them, also where a column is zero or nearly so
     packed, taus = geqrf(g, columns_at(g, scaled, places))
-    u = householder_product(g, packed, taus, rows if full else columns)
     signs = g.Unsqueeze(sign_of(g, diagonal_of(g, packed)), [-2])
     v = g.Mul(columns_at(g, v, places), signs)
-    return u, g.Mul(values, g.Squeeze(scale, [-1])), swapped(g, v)
+    return householder_product(g, packed, taus), g.Mul(values, g.Squeeze(scale, [-1])), swapped(g, v)
 
 
 def _lengths(g: GraphBuilder, x: Value) -> Value:
@@ -71,7 +85,7 @@ def _lengths(g: GraphBuilder, x: Value) -> Value:
 
 def _orthogonal(g: GraphBuilder, x: Value, rows: int) -> Value:
     """Columns rotated until their first `rows` elements are orthogonal."""
-    size = order_of(x)
+    size = fixed(x, -1)
     if size == 1:
         return x
     last, whole = x.rank - 1, size + size % 2
