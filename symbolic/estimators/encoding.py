@@ -140,3 +140,19 @@ def _ordinal_values(est: Any, i: int) -> np.ndarray:
     if missing is not None:
         values[missing] = est.encoded_missing_value
     return values
+
+
+@symbolic(DIALECT, _MODULE + "TargetEncoder")
+def target_encoder(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """TargetEncoder.transform(X): encodings_ of each value's category, target_mean_ for an unknown one"""
+    read(g, est, "categories", "target_type", ignore=("smooth",))
+    classes = len(est.classes_) if est.target_type_ == "multiclass" else 1
+    means = np.atleast_1d(np.asarray(est.target_mean_, np.float64))
+    parts = []
+    for i, column in enumerate(_columns(g, x, est)):
+        count = len(est.categories_[i])
+        tables = est.encodings_[i * classes : (i + 1) * classes]
+        table = np.stack([np.append(t, m) for t, m in zip(tables, means, strict=True)], axis=1)
+        code = codes(g, column, est.categories_[i], np.arange(count), count)
+        parts.append(g.Gather(table, g.reshape(code, [column.dim(0)]), axis=0))
+    return concat(g, parts)

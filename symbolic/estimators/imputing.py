@@ -11,6 +11,7 @@ from ..builder import GraphBuilder
 from ..ml.categories import is_missing, is_nan
 from ..ml.dtypes import as_float, cast
 from ..registry import symbolic
+from ..value import Value
 from .calling import DIALECT, Features, Sparse, matrix, read, unsupported
 
 
@@ -51,12 +52,20 @@ def simple_imputer(g: GraphBuilder, x: Features, est: Any) -> Features:
         return filled
     if rows.dtype is ir.DataType.STRING:
         raise unsupported(g, est, "add_indicator=True on strings")
+    return with_indicator(g, est, filled if len(kept) else None, missing, rows.element)
+
+
+def with_indicator(g: GraphBuilder, est: Any, filled: Value | None, missing: Value, dtype: ir.DataType) -> Value:
+    """The imputed features, and after them the flags of ``indicator_`` if there is one."""
+    if not est.add_indicator:
+        assert filled is not None
+        return filled
     indicator = est.indicator_
     flags = missing
     if indicator.features == "missing-only":
         flags = g.Gather(missing, np.asarray(indicator.features_, np.int64), axis=1)
-    flags = cast(g, flags, rows.element)
-    return g.Concat(filled, flags, axis=1) if len(kept) else flags
+    flags = cast(g, flags, dtype)
+    return flags if filled is None else g.Concat(filled, flags, axis=1)
 
 
 @symbolic(DIALECT, "sklearn.impute.MissingIndicator")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..ml.dtypes import as_float, cast, double, in_place, promoted
+from ..ml.dtypes import as_float, in_place, promoted
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, invert, read, unsupported
+from .calling import DIALECT, invert, unsupported
 
 _MODULE = "sklearn.preprocessing."
 
@@ -68,35 +68,6 @@ def pca_inverse(g: GraphBuilder, x: Value, est: Any) -> Value:
     rows, weights = promoted(g, x, components)
     product, mean = promoted(g, g.MatMul(rows, weights), est.mean_)
     return g.Add(product, mean)
-
-
-@symbolic(DIALECT, *_inverse(_MODULE + "PowerTransformer"))
-def power_transformer_inverse(g: GraphBuilder, x: Value, est: Any) -> Value:
-    """PowerTransformer.inverse_transform(X): (X lambda + 1) ** (1 / lambda) - 1 for X >= 0, mirrored below"""
-    params = read(g, est, "method", "standardize")
-    rows = as_float(g, x)
-    if params.standardize:
-        rows = standard_scaler_inverse(g, rows, est._scaler)
-    wide, one = double(g, rows), np.float64(1)
-    count = len(est.lambdas_)
-    parts = g.Split(wide, [1] * count, axis=1, outputs=count) if count > 1 else [wide]
-    made = []
-    for part, power in zip(parts, map(float, est.lambdas_), strict=True):
-        right = g.Sub(_root(g, part, power), one)
-        if params.method == "box-cox":
-            made.append(_root(g, part, power))
-            continue
-        left = g.Sub(one, _root(g, g.Neg(part), 2 - power))
-        made.append(g.Where(g.GreaterOrEqual(part, np.float64(0)), right, left))
-    return cast(g, g.Concat(*made, axis=1), rows.element)
-
-
-def _root(g: GraphBuilder, x: Value, power: float) -> Value:
-    """(x power + 1) ** (1 / power), exp(x) where the power is 0."""
-    if abs(power) < np.spacing(1.0):
-        return g.Exp(x)
-    base = g.Add(g.Mul(x, np.float64(power)), np.float64(1))
-    return g.Pow(base, np.float64(1 / power))
 
 
 @symbolic(DIALECT, *_inverse(_MODULE + "FunctionTransformer"))

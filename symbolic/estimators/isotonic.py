@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml.dtypes import cast, clip, double
-from ..ml.interpolate import interpolate
+from ..ml.interpolation import interpolate
 from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Features, matrix, read
@@ -27,4 +27,4 @@ def isotonic_regression(g: GraphBuilder, x: Features, est: Any) -> Value:
         return g.Where(g.Equal(rows, rows), values.astype(at.dtype)[0], values.astype(at.dtype)[0])
     if params.out_of_bounds == "clip":
         rows = clip(g, rows, float(est.X_min_), float(est.X_max_))
-    return cast(g, interpolate(g, double(g, rows), at, values), dtype)
+    return cast(g, interpolate(g, double(g, rows), at, values, outside=np.nan), dtype)

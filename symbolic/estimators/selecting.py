@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def elimination(g: GraphBuilder, x: Features, est: Any) -> Result:
     if isinstance(result, Classified):
         return Classified(result.index, est.classes_, result.probabilities, result.scores, more)
     methods = ("predict", "predict_proba", "decision_function")
-    return Methods({**more, **{m: lambda m=m: values(g, est.estimator_, result, m) for m in methods}})
+    return Methods({**more, **{m: partial(values, g, est.estimator_, result, m) for m in methods}})
 
 
 @children("sklearn.compose.TransformedTargetRegressor")
@@ -118,31 +119,3 @@ def transformed_target(g: GraphBuilder, x: Features, est: Any) -> Value:
     column = found if found.rank == 2 else g.Unsqueeze(found, [1])
     result = invert(g, est.transformer_, column, "transformer_")
     return g.Squeeze(result, [1]) if est._training_dim == 1 and result.dim(1) == 1 else result
-
-
-@symbolic(DIALECT, "sklearn.dummy.DummyRegressor")
-def dummy_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
-    """DummyRegressor.predict(X): constant_"""
-    read(g, est, "strategy", ignore=("constant",))
-    constant = np.asarray(est.constant_).reshape(-1)
-    batch = matrix(g, x).dim(0)
-    if est.n_outputs_ == 1:
-        return g.expand(g.constant(constant), [batch])
-    return g.expand(g.constant(constant.reshape(1, -1)), [batch, len(constant)])
-
-
-@symbolic(DIALECT, "sklearn.dummy.DummyClassifier")
-def dummy_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
-    """DummyClassifier.predict(X): the most frequent class (or the constant one) for every row"""
-    params = read(g, est, "strategy", "constant")
-    if params.strategy not in ("prior", "most_frequent", "constant") or est.n_outputs_ != 1:
-        raise unsupported(g, est, f"strategy={params.strategy!r}, which is random, or several outputs")
-    shares = np.asarray(est.class_prior_, np.float64)
-    index = int(np.argmax(shares))
-    if params.strategy == "constant":
-        index = int(np.flatnonzero(est.classes_ == params.constant)[0])
-    if params.strategy != "prior":
-        shares = np.eye(len(shares))[index]
-    batch = matrix(g, x).dim(0)
-    proba = g.expand(g.constant(shares.reshape(1, -1)), [batch, len(shares)])
-    return Classified(g.expand(g.constant(np.array([index])), [batch]), est.classes_, proba)
