@@ -62,7 +62,7 @@ def fast_ica(g: GraphBuilder, x: Features, est: Any) -> Features:
 
 @symbolic(DIALECT, "sklearn.decomposition.FactorAnalysis")
 def factor_analysis(g: GraphBuilder, x: Features, est: Any) -> Methods:
-    """FactorAnalysis.transform(X): (X - mean_) @ Wpsi.T @ inv(I + Wpsi @ components_.T), Wpsi = components_ / noise_variance_"""
+    """FactorAnalysis.transform(X): (X - mean_) @ W.T @ inv(I + W @ components_.T), W = components_ / noise_variance_"""
     read(g, est, ignore=("n_components", "noise_variance_init", "svd_method", "rotation"))
     rows = matrix(g, x)
 

@@ -45,7 +45,7 @@ def read_trees(
     feature = nodes["feature"]
     if columns is not None:
         feature = np.concatenate([
-            np.asarray(seen)[np.maximum(t.feature, 0)] for seen, t in zip(columns, trees, strict=True)  # leaves have any
+            np.asarray(seen)[np.maximum(t.feature, 0)] for seen, t in zip(columns, trees, strict=True)
         ])  # fmt: skip
     return from_nodes(
         [t.node_count for t in trees],

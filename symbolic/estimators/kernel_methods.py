@@ -139,7 +139,7 @@ def rbf_sampler(g: GraphBuilder, x: Features, est: Any) -> Value:
 
 @symbolic(DIALECT, _APPROXIMATION + "SkewedChi2Sampler")
 def skewed_chi2_sampler(g: GraphBuilder, x: Features, est: Any) -> Value:
-    """SkewedChi2Sampler.transform(X): sqrt(2 / n_components) cos(log(X + skewedness) @ random_weights_ + random_offset_)"""
+    """SkewedChi2Sampler.transform(X): sqrt(2 / n) cos(log(X + skewedness) @ random_weights_ + random_offset_)"""
     params = read(g, est, "skewedness", "n_components")
     rows = as_float(g, matrix(g, x))
     raised = g.Log(g.Add(rows, rows.element.numpy().type(params.skewedness)))
@@ -160,8 +160,7 @@ def additive_chi2_sampler(g: GraphBuilder, x: Features, est: Any) -> Value:
     for j in range(1, params.sample_steps):
         factor = g.Sqrt(g.Div(g.Mul(g.Mul(safe, kind(2)), kind(interval)), kind(np.cosh(np.pi * j * interval))))
         angle = g.Mul(logs, kind(j))
-        for wave in (g.Cos(angle), g.Sin(angle)):
-            parts.append(g.Where(some, g.Mul(factor, wave), kind(0)))
+        parts += [g.Where(some, g.Mul(factor, wave), kind(0)) for wave in (g.Cos(angle), g.Sin(angle))]
     return g.Concat(*parts, axis=1) if len(parts) > 1 else parts[0]
 
 

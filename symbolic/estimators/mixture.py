@@ -53,12 +53,15 @@ def _distances(g: GraphBuilder, x: Value, est: Any) -> Value:
 
 
 def _log_det(est: Any, features: int) -> np.ndarray:
+    """Logarithm of the determinant of each component's Cholesky factor of the precision."""
     factors, kind = np.asarray(est.precisions_cholesky_), est.covariance_type
     if kind == "full":
-        return np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-    if kind == "tied":
-        return np.asarray(np.log(np.diagonal(factors)).sum())
-    return np.log(factors).sum(axis=1) if kind == "diag" else features * np.log(factors)
+        found = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    elif kind == "tied":
+        found = np.log(np.diagonal(factors)).sum()
+    else:
+        found = np.log(factors).sum(axis=1) if kind == "diag" else features * np.log(factors)
+    return np.asarray(found)
 
 
 def _digamma(x: np.ndarray) -> np.ndarray:

@@ -119,7 +119,7 @@ def _by_output(est: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 @symbolic(DIALECT, _MODULE + "RadiusNeighborsClassifier")
 def radius_neighbors_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
-    """RadiusNeighborsClassifier.predict_proba(X): (weighted) votes of the rows within the radius; outlier_label if none"""
+    """RadiusNeighborsClassifier.predict_proba(X): (weighted) votes of the rows within the radius, else outlier_label"""
     read(g, est, "weights", "outlier_label", ignore=_SEARCH)
     if est.outlier_label_ is None:
         raise unsupported(g, est, "outlier_label=None, which raises an error on rows without neighbours")
@@ -197,7 +197,7 @@ def k_neighbors_transformer(g: GraphBuilder, x: Features, est: Any) -> Methods:
 
 @symbolic(DIALECT, _MODULE + "RadiusNeighborsTransformer")
 def radius_neighbors_transformer(g: GraphBuilder, x: Features, est: Any) -> Value:
-    """RadiusNeighborsTransformer.transform(X): [batch, known rows], the distance to each row within the radius, else 0"""
+    """RadiusNeighborsTransformer.transform(X): [batch, known rows], the distance of those within the radius, else 0"""
     params = read(g, est, "mode", ignore=_SEARCH)
     away, inside = _within(g, matrix(g, x), est)
     return g.Where(inside, away if params.mode == "distance" else np.float64(1), np.float64(0))

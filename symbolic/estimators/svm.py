@@ -58,7 +58,7 @@ def _pairwise(g: GraphBuilder, x: Features, est: Any) -> Value:
 
 
 def votes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each pair of classes (rows) the class that wins (columns) where its decision speaks for the first, the second."""
+    """For each pair of classes (rows) its first class and its second, marked among all (columns)."""
     pairs = np.array(list(combinations(range(count), 2)))
     return np.eye(count)[pairs[:, 0]], np.eye(count)[pairs[:, 1]]
 
@@ -123,12 +123,11 @@ def couple(g: GraphBuilder, pair: Value, count: int) -> Value:
         pair: Probability of the first class of each pair, [batch, pairs].
         count: Number of classes.
     """
-    first, second = votes(count)
-    batch = pair.dim(0)
+    pairs, batch = count * (count - 1) // 2, pair.dim(0)
     # r[t, j] = probability of t against j
     by_place = np.zeros((count, count), np.int64)
     for k, (i, j) in enumerate(combinations(range(count), 2)):
-        by_place[i, j], by_place[j, i] = k, k + len(first)
+        by_place[i, j], by_place[j, i] = k, k + pairs
     both = g.Concat(pair, g.Sub(np.float64(1), pair), axis=1)
     off = 1 - np.eye(count)
     r = g.Mul(g.reshape(g.Gather(both, by_place.reshape(-1), axis=1), [batch, count, count]), off)

@@ -157,7 +157,7 @@ def distances(g: GraphBuilder, x: Value, y: np.ndarray, metric: Metric) -> Value
 
 
 def squared_by_products(g: GraphBuilder, x: Value, y: np.ndarray) -> Value:
-    """Squares of the euclidean distances as ``x.x - 2 x.y + y.y``, not below 0: ``euclidean_distances(squared=True)``."""
+    """``euclidean_distances(x, y, squared=True)``: ``x.x - 2 x.y + y.y``, not below 0."""
     known = np.asarray(y, np.float64)
     wide = double(g, x)
     own = g.ReduceSum(g.Mul(wide, wide), [1], keepdims=1)
