@@ -170,7 +170,11 @@ class Walk:
         name, index = graph.find(reference)
         if (name, index) not in env:
             raise CaptureError(f"the graph uses {reference}, which nothing gives (at {self.g.location})")
-        return env[name, index]
+        value = env[name, index]
+        if value is None:
+            reason = f"its result {index} has no defined value in TensorFlow"
+            raise UnsupportedOps([MissingOp(DIALECT, graph.nodes[name].op, 1, (name,), reason)])
+        return value
 
     def _node(self, graph: Graph, node: Node, operands: list[Any], where: str) -> Sequence[Any]:
         if node.op == "Const":

@@ -263,7 +263,7 @@ def fused_batch_norm(
     exponential_avg_factor: float = 1.0,
     data_format: str = "NHWC",
     is_training: bool = True,
-) -> tuple[Value, ...]:
+) -> tuple[Value | None, ...]:
     """FusedBatchNormV3(x: T, scale: U, offset: U, mean: U, variance: U, epsilon, is_training ...) -> (T, U ...)"""
     source = _enter(g, x, data_format)
     if is_training:
@@ -282,7 +282,11 @@ def fused_batch_norm(
         used = variance
     y: Value = g.BatchNormalization(source, scale, offset, mean, used, epsilon=float(epsilon))
     found = _leave(g, y, data_format)
-    return found, mean, variance, mean, variance, mean
+    if x.element is scale.element:
+        return found, mean, variance, mean, used, g.constant(np.zeros(0, scale.element.numpy()))
+    # what TensorFlow reserves for gradients is memory that it never writes, where half-precision images are inferred
+    kept = (mean, used) if is_training else (None, None)
+    return found, mean, variance, *kept, None
 
 
 @symbolic(DIALECT, "LRN")

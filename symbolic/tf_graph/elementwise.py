@@ -240,8 +240,8 @@ def leaky_relu(g: GraphBuilder, x: Value, *, alpha: float = 0.2) -> Value:
 
 
 @symbolic(DIALECT, "AddN", "AccumulateNV2")
-def add_n(g: GraphBuilder, *operands: Value) -> Value:
-    """AddN(inputs: N * T) -> T"""
+def add_n(g: GraphBuilder, *operands: Value, shape: Any = None) -> Value:
+    """AddN(inputs: N * T) -> T; AccumulateNV2 tells their shape, too"""
     total = operands[0]
     for operand in operands[1:]:
         total = on_twins(g, pointwise.add, total, operand)

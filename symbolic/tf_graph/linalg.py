@@ -13,7 +13,7 @@ from ..nn.weights import transposed
 from ..registry import symbolic
 from ..value import Value
 from ..xla.kernels import call
-from .common import DIALECT, as_value, cast, int64, ints, like, refused, size_at
+from .common import DIALECT, as_value, cast, int64, like, refused, size_at
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -67,75 +67,6 @@ def matrix_band_part(g: GraphBuilder, x: Value, lower: Value, upper: Value) -> V
         if x.element is not _T.BOOL
         else g.And(g.And(below, above), x)
     )
-
-
-@symbolic(DIALECT, "MatrixDiag")
-def matrix_diag(g: GraphBuilder, x: Value) -> Value:
-    """MatrixDiag(diagonal: T) -> T"""
-    numbers = g.Range(0, as_value(g, size_at(g, x, -1)), 1)
-    same = g.Equal(g.Unsqueeze(numbers, [1]), numbers)
-    return call(g, "Where", same, g.Unsqueeze(x, [-1]), like(g, 0, x))
-
-
-@symbolic(DIALECT, "MatrixDiagV2", "MatrixDiagV3")
-def matrix_diag_v3(
-    g: GraphBuilder, x: Value, k: Value, rows: Value, columns: Value, padding: Value, *, align: str = "RIGHT_LEFT"
-) -> Value:
-    """MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T, align) -> T"""
-    offsets = ints(g, k, "MatrixDiagV3", "a diagonal")
-    given = [ints(g, v, "MatrixDiagV3", "a size")[0] for v in (rows, columns)]
-    if len(set(offsets)) > 1 or given != [-1, -1]:
-        raise refused(g, "MatrixDiagV3", "several diagonals, and sizes of the matrix, aren't supported")
-    offset = offsets[0]
-    length = as_value(g, size_at(g, x, -1))
-    whole = g.Range(0, g.Add(length, abs(offset)), 1)
-    # where a diagonal lies: column - row is its number; element i of it is row i, or column i below the main one
-    hit = g.Equal(g.Sub(whole, g.Unsqueeze(whole, [1])), offset)
-    pads = [0] * (2 * x.rank)
-    pads[-1] = abs(offset)
-    wide = call(g, "Pad", x, pads) if offset else x
-    return call(g, "Where", hit, g.Unsqueeze(wide, [-1 if offset >= 0 else -2]), padding)
-
-
-@symbolic(DIALECT, "MatrixDiagPart")
-def matrix_diag_part(g: GraphBuilder, x: Value) -> Value:
-    """MatrixDiagPart(input: T) -> T"""
-    return _diagonal(g, x, 0)
-
-
-@symbolic(DIALECT, "MatrixDiagPartV2", "MatrixDiagPartV3")
-def matrix_diag_part_v3(g: GraphBuilder, x: Value, k: Value, padding: Value, *, align: str = "RIGHT_LEFT") -> Value:
-    """MatrixDiagPartV3(input: T, k: int32, padding_value: T, align: string) -> T"""
-    offsets = ints(g, k, "MatrixDiagPartV3", "a diagonal")
-    if len(set(offsets)) > 1:
-        raise refused(g, "MatrixDiagPartV3", "several diagonals aren't supported")
-    return _diagonal(g, x, offsets[0])
-
-
-def _diagonal(g: GraphBuilder, x: Value, offset: int) -> Value:
-    row, column = max(-offset, 0), max(offset, 0)
-    heights = g.Sub(as_value(g, size_at(g, x, -2)), row)
-    widths = g.Sub(as_value(g, size_at(g, x, -1)), column)
-    numbers = g.Range(0, g.Min(heights, widths), 1)
-    places = g.Concat(g.Unsqueeze(g.Add(numbers, row), [1]), g.Unsqueeze(g.Add(numbers, column), [1]), axis=1)
-    if x.rank == 2:
-        return g.GatherND(x, places)
-    order = [x.rank - 2, x.rank - 1, *range(x.rank - 2)]
-    taken = g.GatherND(g.Transpose(x, perm=order), places)
-    return g.Transpose(taken, perm=[*range(1, taken.rank), 0])
-
-
-@symbolic(DIALECT, "MatrixSetDiagV3", "MatrixSetDiagV2")
-def matrix_set_diag(g: GraphBuilder, x: Value, diagonal: Value, k: Value, *, align: str = "RIGHT_LEFT") -> Value:
-    """MatrixSetDiagV3(input: T, diagonal: T, k: int32, align: string) -> T"""
-    if ints(g, k, "MatrixSetDiagV3", "a diagonal") not in ([0], [0, 0]):
-        raise refused(g, "MatrixSetDiagV3", "other diagonals than the main one aren't supported")
-    height, width = (as_value(g, size_at(g, x, a)) for a in (-2, -1))
-    same = g.Equal(g.Unsqueeze(g.Range(0, height, 1), [1]), g.Range(0, width, 1))
-    # the diagonal ends before the rows do where there are more rows than columns
-    missing = g.Sub(height, as_value(g, size_at(g, diagonal, -1)))
-    pads = g.shape_vector([0] * (2 * diagonal.rank - 1) + [missing])
-    return call(g, "Where", same, g.Unsqueeze(call(g, "Pad", diagonal, pads), [-1]), x)
 
 
 @symbolic(DIALECT, "MatrixDeterminant")

@@ -19,6 +19,7 @@ from anyonnx.symbolic.errors import InputSpecError, UnsupportedOps  # noqa: E402
 
 IMAGE, ROWS, VECTOR = "x:float32[n,8,9,3]", "x:float32[n,6]", "x:float32[n]"
 INTS = "x:int32[n,6]"
+ALIGNED = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 draw = np.random.default_rng(0).normal
 
 
@@ -346,6 +347,181 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.quantization.fake_quant_with_min_max_vars(x, -0.3, 1.7, 4, True),
         ),
     ),
+    "inverse functions": (
+        [ROWS],
+        lambda x: (
+            [
+                f(tf.tanh(x) * 0.9)
+                for f in (
+                    tf.acos,
+                    tf.asin,
+                    tf.atan,
+                    tf.atanh,
+                    tf.asinh,
+                    tf.math.erfinv,
+                    tf.tan,
+                    tf.sinh,
+                    tf.cosh,
+                    tf.sign,
+                    tf.math.rint,
+                    tf.nn.softsign,
+                    tf.math.reciprocal,
+                )
+            ]
+            + [f(tf.abs(x) + 1.1) for f in (tf.acosh, tf.math.lgamma, tf.math.digamma)]
+            + [tf.atan2(x, x[:1])]
+        ),
+    ),
+    "old and rare arithmetic": (
+        [ROWS],
+        lambda x: (
+            tf.raw_ops.Add(x=x, y=x),
+            tf.raw_ops.Div(x=x, y=2.0),
+            tf.raw_ops.Inv(x=x + 10.0),
+            tf.math.add_n([x, x]),
+            tf.raw_ops.AccumulateNV2(inputs=[x, x], shape=[None, 6]),
+            tf.raw_ops.ApproximateEqual(x=x, y=x * 1.1, tolerance=0.1),
+            tf.raw_ops.ClipByValue(t=x, clip_value_min=-0.5, clip_value_max=0.4),
+            tf.raw_ops.Mod(x=x, y=0.7),
+            tf.raw_ops.TruncateMod(x=x, y=0.7),
+            tf.math.multiply_no_nan(x, tf.round(x)),
+            tf.math.xdivy(tf.round(x), x),
+            tf.math.xlog1py(tf.round(x), tf.abs(x)),
+        ),
+    ),
+    "marks": (
+        [ROWS],
+        lambda x: (
+            tf.math.is_inf(1.0 / tf.round(x)),
+            tf.math.is_nan(tf.math.log(x)),
+            (x > 0.0) | (x < -1.0),
+            tf.ones_like(x),
+            tf.argmin(x, 1),
+            tf.raw_ops.EuclideanNorm(input=x, axis=1),
+            tf.math.in_top_k(tf.constant([1, 2]), x[:2], 3),
+            tf.raw_ops.CheckNumerics(tensor=x, message="m"),
+            tf.raw_ops.Snapshot(input=x),
+            tf.raw_ops.PreventGradient(input=x),
+            tf.raw_ops.EnsureShape(input=x, shape=[None, 6]),
+            *tf.raw_ops.ShapeN(input=[x, x]),
+            tf.raw_ops.NthElement(input=x, n=2),
+            tf.raw_ops.NthElement(input=x, n=1, reverse=True),
+            tf.raw_ops.LinSpace(start=x[0, 0], stop=2.0, num=4),
+        ),
+    ),
+    "bits": (
+        [INTS],
+        lambda x: (
+            tf.bitwise.bitwise_and(x, 3),
+            tf.bitwise.bitwise_or(x, 3),
+            tf.bitwise.bitwise_xor(x, x[:1]),
+            tf.bitwise.invert(x),
+            tf.bitwise.left_shift(x, 2),
+            tf.bitwise.right_shift(x, 1),
+        ),
+    ),
+    "segments": (
+        [ROWS],
+        lambda x: (
+            tf.math.unsorted_segment_sum(x[:2], [2, 0], 4),
+            tf.math.unsorted_segment_min(x[:2], [2, 0], 4),
+            tf.math.unsorted_segment_prod(x[:2], [2, -1], 4),
+            tf.math.unsorted_segment_mean(x[:2], [1, 1], 3),
+            tf.math.segment_min(x[:2], [0, 2]),
+            tf.math.segment_prod(x[:2], [0, 2]),
+            tf.tensor_scatter_nd_max(x, [[0]], [[0.1] * 6]),
+            tf.tensor_scatter_nd_min(x, [[0]], [[0.1] * 6]),
+            tf.tensor_scatter_nd_sub(x, [[0]], [[0.1] * 6]),
+            *tf.dynamic_partition(x, tf.cast(x[:, 0] > 0.0, tf.int32), 2),
+            tf.raw_ops.ParallelDynamicStitch(indices=[[0, 2], [1]], data=[x[:2], x[:1]]),
+            tf.math.invert_permutation([2, 0, 1]),
+            tf.raw_ops.SparseToDense(
+                sparse_indices=[[0, 1], [2, 3]], output_shape=[4, 5], sparse_values=x[0, :2], default_value=9.0
+            ),
+        ),
+    ),
+    "other products": (
+        ["x:float32[n,4,4]"],
+        lambda x: (
+            tf.raw_ops.BatchMatMul(x=x, y=x, adj_x=True),
+            tf.raw_ops.BatchMatMulV3(x=x, y=x, Tout=tf.float32),
+            tf.raw_ops.ConjugateTranspose(x=x, perm=[0, 2, 1]),
+            tf.linalg.cross(x[..., :3], x[..., 1:4]),
+        ),
+    ),
+    "bands": (
+        ["x:float32[n,4,5]"],
+        lambda x: (
+            *(
+                tf.raw_ops.MatrixDiagPartV3(input=x, k=k, padding_value=0.5, align=a)
+                for k in (0, 3, [-1, 1], [1, 2], [-3, 4])
+                for a in ALIGNED
+            ),
+            *(
+                tf.raw_ops.MatrixSetDiagV3(input=tf.ensure_shape(x[:2], [2, 4, 5]), diagonal=f32(2, *s), k=k, align=a)
+                for k, s in ((1, [4]), ([-1, 1], [3, 4]), ([-3, -2], [2, 2]))
+                for a in ALIGNED
+            ),
+            *(
+                tf.raw_ops.MatrixDiagV3(diagonal=x, k=k, num_rows=r, num_cols=c, padding_value=0.5, align=a)
+                for k, r, c in ((-2, 9, -1), (0, 5, 8), ([-1, 2], -1, -1), ([2, 5], -1, 9))
+                for a in ALIGNED
+            ),
+            tf.raw_ops.MatrixDiagV2(diagonal=x[..., :3], k=[-2, 1], num_rows=-1, num_cols=-1, padding_value=0.5),
+            tf.raw_ops.MatrixDiagPartV2(input=x, k=[-1, 1], padding_value=0.5),
+            tf.raw_ops.MatrixDiag(diagonal=x > 0.0),
+            tf.raw_ops.MatrixDiagPart(input=x[:, 1:]),
+        ),
+    ),
+    "diagonals of open length": (
+        ["x:float32[n,m]", "k:int32[]"],
+        lambda x, k: (
+            tf.linalg.diag(x),
+            tf.raw_ops.MatrixDiagPartV3(input=x, k=tf.abs(k) % 2, padding_value=0.0),
+            tf.raw_ops.MatrixDiagPartV3(input=x, k=[0, 1], padding_value=9.0),
+        ),
+    ),
+    "old images": (
+        [IMAGE],
+        lambda x: (
+            tf.raw_ops.BiasAddV1(value=x, bias=[1.0, 2, 3]),
+            tf.raw_ops.MaxPoolV2(input=x, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"),
+            tf.raw_ops.FusedBatchNorm(
+                x=x, scale=[1.0, 2, 3], offset=[0.0, 1, 0], mean=[0.1, 0, 0], variance=[1.0, 2, 1], is_training=False
+            )[:3],
+            tf.raw_ops.FusedBatchNormV2(
+                x=x, scale=[1.0, 2, 3], offset=[0.0, 1, 0], mean=[], variance=[], is_training=True
+            ),
+        ),
+    ),
+    "kinds of suppression": (
+        ["x:float32[12,4]", "s:float32[12]"],
+        lambda x, s: (
+            tf.raw_ops.NonMaxSuppressionV2(boxes=x, scores=s, max_output_size=5, iou_threshold=0.5),
+            *tf.raw_ops.NonMaxSuppressionV4(
+                boxes=x,
+                scores=s,
+                max_output_size=5,
+                iou_threshold=0.5,
+                score_threshold=0.0,
+                pad_to_max_output_size=True,
+            ),
+            *tf.raw_ops.NonMaxSuppressionV5(
+                boxes=x, scores=s, max_output_size=5, iou_threshold=0.5, score_threshold=0.0, soft_nms_sigma=0.0
+            ),
+        ),
+    ),
+    "uniques": (
+        ["x:int32[n]"],
+        lambda x: (
+            *tf.raw_ops.UniqueV2(x=x, axis=[0]),
+            *tf.raw_ops.UniqueWithCountsV2(x=x, axis=[0]),
+            tf.raw_ops.Bincount(arr=tf.abs(x) % 4, size=5, weights=tf.constant([], tf.float32)),
+            tf.raw_ops.UpperBound(sorted_inputs=[[1, 2, 3]], values=tf.reshape(x, [1, -1])),
+            tf.raw_ops.Concat(concat_dim=0, values=[x, x]),
+            tf.raw_ops.Gather(params=x, indices=[0, 1]),
+        ),
+    ),
     "stateless": (
         [ROWS, "s:int32[2]"],
         lambda x, s: (
@@ -505,6 +681,16 @@ def test_random_bits_are_those_of_tensorflow(opset: int) -> None:
         given = np.array(seed, np.int32)
         for ours, theirs in zip(session.run(None, {"s": given}), called(tf.constant(given)), strict=True):
             np.testing.assert_array_equal(ours, theirs.numpy())
+
+
+def test_results_that_tensorflow_leaves_undefined_are_refused() -> None:
+    def normalised(x: Any) -> Any:
+        stated = {"scale": [1.0, 2, 3], "offset": [0.0, 1, 0], "mean": [0.1, 0, 0], "variance": [1.0, 2, 1]}
+        return tf.raw_ops.FusedBatchNormV3(x=tf.cast(x, tf.float16), **stated, is_training=False)
+
+    assert to_onnx(function([IMAGE], lambda x: normalised(x)[:3])).parity.passed
+    with pytest.raises(UnsupportedOps, match="no defined value"):
+        to_onnx(function([IMAGE], normalised))
 
 
 def test_another_generator_is_refused() -> None:
