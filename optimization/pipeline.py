@@ -17,6 +17,7 @@ Pass = Callable[[ir.Model], int]
 #: Passes of a normal conversion, in order; each is a module of this folder with a function of the same name.
 DEFAULT_PASSES = (
     "drop_identities",
+    "simplify_shapes",
     "fuse_batch_norm",
     "fold_weight_transposes",
     "share_subexpressions",

@@ -66,8 +66,7 @@ def _masked(g: GraphBuilder, scores: Value, mask: Value) -> tuple[Value, Value]:
     """Scores with the mask applied, and which queries see any key."""
     if mask.dtype == DataType.BOOL:
         lowest = value_of(g, -np.inf, scores.element)
-        seen = g.ReduceMax(cast(g, mask, DataType.INT32), [-1])
-        return g.Where(mask, scores, lowest), cast(g, seen, DataType.BOOL)
+        return g.Where(mask, scores, lowest), g.ReduceMax(mask, [-1])
     added = g.Add(scores, cast(g, mask, scores.element))
     return added, g.Greater(g.ReduceMax(mask, [-1]), value_of(g, -np.inf, mask.element))
 

@@ -144,6 +144,38 @@ def _moved(g: GraphBuilder, x: Value, order: Sequence[int]) -> Value:
     return x if list(order) == list(range(len(order))) else g.Transpose(x, perm=list(order))
 
 
+def _counted(g: GraphBuilder, self: Value, indices: Sequence[Value | None]) -> Value | None:
+    """The tensor itself, its axes moved, where every axis is indexed by all its positions in order.
+
+    Attention masks are read so: mask[arange(batch)[:, None, None, None], arange(keys)].
+    """
+    if len(indices) != self.rank or any(i is None or i.sizes is None for i in indices):
+        return None
+    width = max(i.rank for i in indices if i is not None)
+    places = [None if i is None else _count_axis(i, self.dim(axis), width) for axis, i in enumerate(indices)]
+    found = [p for p in places if p is not None]
+    if len(set(found)) < self.rank:
+        return None
+    order = sorted(range(self.rank), key=lambda axis: found[axis])
+    moved = _moved(g, self, order)
+    added = [i for i in range(width) if i not in found]
+    return g.Unsqueeze(moved, added) if added else moved
+
+
+def _count_axis(index: Value, size: Any, width: int) -> int | None:
+    """The axis of an index tensor along which it counts 0, 1 ... size-1, being one long in all others."""
+    long = [i for i, s in enumerate(index.sizes or ()) if s != 1]
+    source: Any = index
+    while (node := source.producer()) is not None and node.op_type in ("Unsqueeze", "Reshape", "Add", "Cast"):
+        if node.op_type == "Add" and not (node.inputs[1].array is not None and not node.inputs[1].array.any()):
+            return None
+        source = node.inputs[0]
+    if len(long) != 1 or node is None or node.op_type != "Range" or size is None:
+        return None
+    start, limit, step = (v.dims for v in node.inputs)
+    return long[0] + width - index.rank if (start, limit, step) == ((0,), (size,), (1,)) else None
+
+
 @symbolic("aten", "index.Tensor", "_unsafe_index.Tensor")
 def index(g: GraphBuilder, self: Value, indices: Sequence[Value | None]) -> Value:
     """aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"""
@@ -152,6 +184,9 @@ def index(g: GraphBuilder, self: Value, indices: Sequence[Value | None]) -> Valu
     if self.rank == 0:
         return g.reshape(index(g, g.Unsqueeze(self, [0]), [g.Unsqueeze(i, [0]) for i in indices if i is not None]),
                          [-1])  # fmt: skip
+    counted = _counted(g, self, indices)
+    if counted is not None:
+        return counted
     plan = _Plan(g, self.rank, indices)
     if plan.index is None:
         return g.Gather(self, plan.parts[0], axis=plan.axes[0])
