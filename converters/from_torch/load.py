@@ -1,4 +1,4 @@
-"""Loads PyTorch modules and exported programs (.pt2)."""
+"""Loads PyTorch models: live ones, and every kind of file."""
 
 from __future__ import annotations
 
@@ -9,21 +9,56 @@ from typing import Any
 
 import numpy as np
 
-from ...symbolic.errors import CaptureError, InputSpecError, UntrustedFile
+from ...symbolic.errors import AnyonnxError, CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec, parse_spec
-from ..base import Frontend, Options, type_names
-from ..files import pickle_imports, sniff
+from ..base import Frontend, Options, Source, type_names
+from ..files import sniff
+from . import checkpoint
 from .capture import FAILURES, capture
+from .checkpoint import MODULE
 from .inputs import bind
+from .script import load_script, script_source, scripted
 from .source import TorchSource
 
-_MODULE = "torch.nn.modules.module.Module"
 _PROGRAM = "torch.export.exported_program.ExportedProgram"
 _SCRIPT = ("torch.jit._script.ScriptModule", "torch.jit._trace.TopLevelTracedModule")
+#: Options of this frontend, as they are called on the command line.
+OPTIONS = {
+    "factory": "--model",
+    "model_args": "--model-args",
+    "key": "--key",
+    "allow_globals": "--allow-global",
+    "method": "--method",
+    "state": "--state",
+    "capture": "--capture",
+}
+#: Which of them a kind of model takes.
+_WEIGHTS = ("factory", "model_args", "key", "allow_globals", "capture", "method", "state")
+_TAKES = {
+    "pt2": (),
+    "torchscript": ("method", "state"),
+    "safetensors": ("factory", "model_args", "capture", "method", "state"),
+    "checkpoint": _WEIGHTS,
+    "legacy": _WEIGHTS,
+    "module": ("capture", "method", "state"),
+}
+CAPTURES = ("auto", "export", "script")
 
 
 class TorchFrontend(Frontend):
-    """PyTorch: ``nn.Module``, ``torch.export.ExportedProgram`` and ``.pt2`` files."""
+    """PyTorch: modules, exported programs and TorchScript, live or in files; files of weights with their model.
+
+    Options in ``Options.extra``:
+        factory: For files of weights: the module, or a class or function that makes it, or ``package.module:name``.
+        model_args: Arguments of the factory: a list or a dict.
+        key: Where in a checkpoint the weights stand: ``model.state_dict``.
+        allow_globals: Full names that a checkpoint may import besides those of plain weights.
+        capture: How a module is captured: ``export`` (torch.export), ``script`` (torch.jit.script), or ``auto``: the
+            first, and the second where torch.export can't capture it.
+        method: Of TorchScript: the method to convert, ``forward`` by default.
+        state: Of TorchScript whose method changes attributes: ``carry`` makes them inputs and outputs, ``fresh`` starts
+            every run from the values in the file.
+    """
 
     name = "torch"
     packages = ("torch",)
@@ -32,26 +67,62 @@ class TorchFrontend(Frontend):
     def accepts(self, model: object) -> bool:
         """Whether it is a module or an exported program."""
         names = type_names(model)
-        return _MODULE in names or _PROGRAM in names
+        return MODULE in names or _PROGRAM in names
 
-    def load(self, model: Any, inputs: Any, options: Options) -> TorchSource:
-        """Captures a module, or takes an exported program as it is."""
+    def load(self, model: Any, inputs: Any, options: Options) -> Source:
+        """Captures a module, or takes an exported program or TorchScript as it is."""
         _keep_triton_out()
+        unknown = sorted(set(options.extra) - set(OPTIONS))
+        if unknown:
+            raise InputSpecError(f"unknown option {', '.join(unknown)} for torch; it has {', '.join(OPTIONS)}")
         if isinstance(model, (str, Path)):
-            model = _read(Path(model), options)
+            model, described = _read(Path(model), options)
+        else:
+            described = ""
         names = type_names(model)
-        if any(n in _SCRIPT for n in names):
-            raise InputSpecError(
-                "TorchScript modules can't be converted yet: pass the nn.Module it was made from, "
-                "or a .pt2 file saved with torch.export.save"
-            )
         if _PROGRAM in names:
+            if not described:
+                _check_options("an exported program", "pt2", options)
             return _from_program(model, inputs, options)
-        if _MODULE not in names:
-            raise InputSpecError(f"the file holds a {names[0]}, not an nn.Module")
-        arguments = bind(model, inputs, options.dynamic)
-        program = capture(model, arguments)
-        return TorchSource(program, options, f"{type(model).__name__} (torch)", module=(model, arguments))
+        if any(n in _SCRIPT for n in names):
+            if not described:
+                _check_options("a TorchScript module", "torchscript", options)
+            return script_source(model, inputs, options, described)
+        if MODULE not in names:
+            raise InputSpecError(f"{described or 'the model'} is a {names[0]}, not an nn.Module")
+        if not described:
+            _check_options("a module", "module", options)
+        return _from_module(model, inputs, options)
+
+
+def _from_module(module: Any, inputs: Any, options: Options) -> Source:
+    """A module, by torch.export, or by torch.jit.script where that can't capture it."""
+    how = options.extra.get("capture") or "auto"
+    if how not in CAPTURES:
+        raise InputSpecError(f"the capture {how!r} is none of {', '.join(CAPTURES)}")
+    description = f"{type(module).__name__} (torch)"
+    scripted_only = [o for o in ("method", "state") if options.extra.get(o)]
+    if scripted_only and how != "script":
+        shown = " and ".join(OPTIONS[o] for o in scripted_only)
+        raise InputSpecError(f"{shown} is for TorchScript: say --capture script (capture='script') with a module")
+    if how == "script":
+        return script_source(scripted(module), inputs, options, description)
+    arguments = bind(module, inputs, options.dynamic)
+    try:
+        program = capture(module, arguments)
+        return TorchSource(program, options, description, module=(module, arguments))
+    except CaptureError as error:
+        if how == "export":
+            raise
+        return _scripted_instead(module, inputs, options, description, error)
+
+
+def _scripted_instead(module: Any, inputs: Any, options: Options, description: str, error: CaptureError) -> Source:
+    """What torch.export can't capture, through TorchScript; the first error stands where that can't either."""
+    try:
+        return script_source(scripted(module), inputs, options, f"{description}, through TorchScript")
+    except AnyonnxError as second:
+        raise CaptureError(f"{error}\n  torch.jit.script, tried next: {str(second).splitlines()[0]}") from error
 
 
 def _keep_triton_out() -> None:
@@ -63,39 +134,66 @@ def _keep_triton_out() -> None:
         sys.modules.setdefault("triton", None)  # type: ignore[arg-type]
 
 
-def _read(path: Path, options: Options) -> Any:
-    """The object in a file: an exported program, or a pickled module where the caller trusts the file."""
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def _check_options(what: str, kind: str, options: Options) -> None:
+    """Raises InputSpecError where an option is given that this kind of model has no use for."""
+    for option, flag in OPTIONS.items():
+        if options.extra.get(option) and option not in _TAKES[kind]:
+            why = {
+                "pt2": "it holds its graph, weights and inputs",
+                "torchscript": "it holds its code and weights",
+                "safetensors": "it holds nothing but tensors by name",
+                "module": "it has its weights already",
+            }.get(kind, "")
+            raise InputSpecError(f"{what} takes no {flag} ({option}=): {why}")
+
+
+def _read(path: Path, options: Options) -> tuple[Any, str]:
+    """The object in a file (exported program, TorchScript or module), and a word about the file."""
     import torch
 
     kind = sniff(path)
+    if kind.format not in _TAKES:
+        raise InputSpecError(f"{path} is {kind}, which torch.load doesn't read: save the model with torch.save")
+    _check_options(f"{path} is {kind}, which", kind.format, options)
+    described = f"{path.name} ({kind.format})"
     if kind.format == "pt2":
         try:
-            return torch.export.load(path)
+            return torch.export.load(path), described
         except (*FAILURES, OSError) as error:
             raise CaptureError(f"torch.export can't load {path}: {error}") from error
     if kind.format == "torchscript":
-        raise InputSpecError(f"{path} is a TorchScript archive, which can't be converted yet: save the model as .pt2")
+        return load_script(path), described
     if kind.format == "safetensors":
-        raise InputSpecError(f"{path} holds weights without a model: load them into a module and pass that module")
-    foreign = [n for n in pickle_imports(path) if not _is_data(n)]
-    if not foreign:
+        return _with_model(checkpoint.read_safetensors(path), path, options), described
+    loaded = checkpoint.read_checkpoint(
+        path,
+        legacy=kind.format == "legacy",
+        trust=options.trust,
+        allowed=tuple(options.extra.get("allow_globals") or ()),
+    )
+    found, _ = checkpoint.pick(loaded, options.extra.get("key"), path)
+    if checkpoint.is_module(found):
+        if options.extra.get("factory"):
+            raise InputSpecError(f"{path} holds a whole {type(found).__name__}: --model (factory=) has no use")
+        return found, described
+    return _with_model(found, path, options), described
+
+
+def _with_model(weights: Mapping[str, Any], path: Path, options: Options) -> Any:
+    factory = options.extra.get("factory")
+    if factory is None:
+        names = ", ".join(list(weights)[:3]) + (" ..." if len(weights) > 3 else "")
         raise InputSpecError(
-            f"{path} holds weights (a state_dict) without a model: load them into the module and pass that module, "
-            "or save it as .pt2 with torch.export.save"
+            f"{path} holds weights without a model ({names}): say what makes the model with "
+            "--model package.module:factory (factory=), or save the model as .pt2 with torch.export.save"
         )
-    if not options.trust:
-        raise UntrustedFile(str(path), foreign, "a pickled PyTorch module")
-    try:
-        return torch.load(path, weights_only=False, map_location="cpu")
-    except (*FAILURES, OSError, ImportError) as error:
-        raise InputSpecError(f"torch can't load {path}: {error}") from error
+    return checkpoint.fill(checkpoint.make_module(factory, options.extra.get("model_args")), weights, path)
 
 
-def _is_data(name: str) -> bool:
-    """Whether a name that a pickle imports is only what state_dicts are made of."""
-    return name in ("collections.OrderedDict", "torch.Size", "torch.device", "numpy.dtype") or name.startswith(
-        ("torch._utils._rebuild_", "torch.FloatStorage", "torch._tensor._rebuild", "torch.storage.", "_codecs.encode")
-    ) or (name.startswith("torch.") and name.endswith("Storage"))  # fmt: skip
+# --- exported programs -----------------------------------------------------------------------------------------------
 
 
 def _from_program(program: Any, inputs: Any, options: Options) -> TorchSource:

@@ -8,6 +8,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, cast
+from .shape import sizes
 
 
 @symbolic(
@@ -94,5 +95,4 @@ def item(g: GraphBuilder, self: Value) -> Value:
 @symbolic("aten", "copy")
 def copy(g: GraphBuilder, self: Value, src: Value, non_blocking: Any = False) -> Value:
     """aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor"""
-    assert self.sizes is not None
-    return g.expand(cast(g, src, self.element), list(self.sizes))
+    return g.expand(cast(g, src, self.element), sizes(g, self))

@@ -12,19 +12,14 @@ from ..dims import Dim
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, Scalar, cast, is_float, number_type, unsupported, value_of
+from .shape import sizes
 
 Sizes = Sequence[Any]
 
 
-def filled(g: GraphBuilder, sizes: Sizes, value: Scalar, dtype: DataType) -> Value:
+def filled(g: GraphBuilder, shape: Sizes, value: Scalar, dtype: DataType) -> Value:
     """A tensor with one value everywhere."""
-    return g.expand(value_of(g, value, dtype), list(sizes))
-
-
-def sizes_of(x: Value) -> list[Any]:
-    """Sizes of a tensor of known rank."""
-    assert x.sizes is not None
-    return list(x.sizes)
+    return g.expand(value_of(g, value, dtype), list(shape))
 
 
 @symbolic("aten", "full")
@@ -58,31 +53,31 @@ def empty_strided(g: GraphBuilder, *arguments: Any, dtype: DataType | None = Non
 @symbolic("aten", "zeros_like", "empty_like")
 def zeros_like(g: GraphBuilder, self: Value, dtype: DataType | None = None) -> Value:
     """aten::zeros_like(Tensor self, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return filled(g, sizes_of(self), 0, dtype or self.element)
+    return filled(g, sizes(g, self), 0, dtype or self.element)
 
 
 @symbolic("aten", "ones_like")
 def ones_like(g: GraphBuilder, self: Value, dtype: DataType | None = None) -> Value:
     """aten::ones_like(Tensor self, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return filled(g, sizes_of(self), 1, dtype or self.element)
+    return filled(g, sizes(g, self), 1, dtype or self.element)
 
 
 @symbolic("aten", "full_like")
 def full_like(g: GraphBuilder, self: Value, fill_value: Scalar, dtype: DataType | None = None) -> Value:
     """aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return filled(g, sizes_of(self), fill_value, dtype or self.element)
+    return filled(g, sizes(g, self), fill_value, dtype or self.element)
 
 
 @symbolic("aten", "fill")
 def fill(g: GraphBuilder, self: Value, value: Scalar) -> Value:
     """aten::fill.Scalar(Tensor self, Scalar value) -> Tensor"""
-    return filled(g, sizes_of(self), value, self.element)
+    return filled(g, sizes(g, self), value, self.element)
 
 
 @symbolic("aten", "zero")
 def zero(g: GraphBuilder, self: Value) -> Value:
     """aten::zero(Tensor self) -> Tensor"""
-    return filled(g, sizes_of(self), 0, self.element)
+    return filled(g, sizes(g, self), 0, self.element)
 
 
 @symbolic("aten", "new_zeros", "new_empty")

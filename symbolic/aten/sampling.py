@@ -8,8 +8,9 @@ from typing import Any
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .creation import filled, sizes_of
+from .creation import filled
 from .promotion import DataType, Scalar, cast, is_float, unsupported, value_of
+from .shape import sizes
 
 Sizes = Sequence[Any]
 
@@ -43,13 +44,13 @@ def randn(g: GraphBuilder, size: Sizes, dtype: DataType | None = None) -> Value:
 @symbolic("aten", "rand_like")
 def rand_like(g: GraphBuilder, self: Value, dtype: DataType | None = None) -> Value:
     """aten::rand_like(Tensor self, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return _uniform(g, sizes_of(self), dtype or self.element)
+    return _uniform(g, sizes(g, self), dtype or self.element)
 
 
 @symbolic("aten", "randn_like")
 def randn_like(g: GraphBuilder, self: Value, dtype: DataType | None = None) -> Value:
     """aten::randn_like(Tensor self, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return _normal(g, sizes_of(self), dtype or self.element)
+    return _normal(g, sizes(g, self), dtype or self.element)
 
 
 @symbolic("aten", "normal.float_float")
@@ -66,19 +67,19 @@ def normal(g: GraphBuilder, mean: Scalar, std: Scalar = 1.0) -> Value:
     like = mean if isinstance(mean, Value) else std
     assert isinstance(like, Value)
     shape = add(g, mean, std)
-    return add(g, mul(g, _normal(g, sizes_of(shape), like.element), std), mean)
+    return add(g, mul(g, _normal(g, sizes(g, shape), like.element), std), mean)
 
 
 @symbolic("aten", "uniform")
 def uniform(g: GraphBuilder, self: Value, from_: float = 0.0, to: float = 1.0) -> Value:
     """aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor"""
-    return g.Add(g.Mul(_uniform(g, sizes_of(self), self.element), to - from_), from_)
+    return g.Add(g.Mul(_uniform(g, sizes(g, self), self.element), to - from_), from_)
 
 
 @symbolic("aten", "normal_functional", "normal.default")
 def normal_functional(g: GraphBuilder, self: Value, mean: float = 0.0, std: float = 1.0) -> Value:
     """aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor"""
-    return g.Add(g.Mul(_normal(g, sizes_of(self), self.element), std), mean)
+    return g.Add(g.Mul(_normal(g, sizes(g, self), self.element), std), mean)
 
 
 @symbolic("aten", "randint")
@@ -99,13 +100,13 @@ def randint_low(g: GraphBuilder, low: int, high: int, size: Sizes, dtype: DataTy
 @symbolic("aten", "randint_like")
 def randint_like(g: GraphBuilder, self: Value, high: int, dtype: DataType | None = None) -> Value:
     """aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return randint_low(g, 0, high, sizes_of(self), dtype or self.element)
+    return randint_low(g, 0, high, sizes(g, self), dtype or self.element)
 
 
 @symbolic("aten", "randint_like.low_dtype")
 def randint_like_low(g: GraphBuilder, self: Value, low: int, high: int, dtype: DataType | None = None) -> Value:
     """aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, ...) -> Tensor"""
-    return randint_low(g, low, high, sizes_of(self), dtype or self.element)
+    return randint_low(g, low, high, sizes(g, self), dtype or self.element)
 
 
 @symbolic("aten", "randperm")
@@ -118,13 +119,13 @@ def randperm(g: GraphBuilder, n: Any, dtype: DataType | None = None) -> Value:
 @symbolic("aten", "bernoulli.default")
 def bernoulli(g: GraphBuilder, self: Value) -> Value:
     """aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor"""
-    return cast(g, g.Less(_uniform(g, sizes_of(self), self.element), self), self.element)
+    return cast(g, g.Less(_uniform(g, sizes(g, self), self.element), self), self.element)
 
 
 @symbolic("aten", "bernoulli.p", "bernoulli.Tensor", "bernoulli.float")
 def bernoulli_p(g: GraphBuilder, self: Value, p: Scalar = 0.5) -> Value:
     """aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor"""
-    numbers = _uniform(g, sizes_of(self), DataType.FLOAT)
+    numbers = _uniform(g, sizes(g, self), DataType.FLOAT)
     return cast(g, g.Less(numbers, value_of(g, p, DataType.FLOAT)), self.element)
 
 
@@ -133,7 +134,7 @@ def exponential(g: GraphBuilder, self: Value, lambd: float = 1.0) -> Value:
     """aten::exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor"""
     if not is_float(self.element):
         raise unsupported("exponentially distributed integers", g)
-    return g.Div(g.Neg(g.Log(g.Sub(1.0, _uniform(g, sizes_of(self), self.element)))), lambd)
+    return g.Div(g.Neg(g.Log(g.Sub(1.0, _uniform(g, sizes(g, self), self.element)))), lambd)
 
 
 @symbolic("aten", "multinomial")
@@ -142,7 +143,7 @@ def multinomial(g: GraphBuilder, self: Value, num_samples: int, replacement: boo
     # the largest of log(p) plus Gumbel noise: one draw each with replacement, the first k without
     logs = g.Log(cast(g, self, DataType.FLOAT))
     draws = num_samples if replacement else 1
-    shape = [*sizes_of(self)[:-1], draws, sizes_of(self)[-1]]
+    shape = [*sizes(g, self)[:-1], draws, sizes(g, self)[-1]]
     noise = g.Neg(g.Log(g.Neg(g.Log(_uniform(g, shape, DataType.FLOAT)))))
     scores = g.Add(g.Unsqueeze(logs, [-2]), noise)
     if replacement:

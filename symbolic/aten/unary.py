@@ -193,8 +193,9 @@ def isfinite(g: GraphBuilder, self: Value) -> Value:
 
 def _all(g: GraphBuilder, x: Value, truth: bool) -> Value:
     """One truth value in the shape of x."""
-    assert x.sizes is not None
-    return g.expand(g.constant(np.array(truth)), list(x.sizes))
+    from .shape import sizes
+
+    return g.expand(g.constant(np.array(truth)), sizes(g, x))
 
 
 @symbolic("aten", "signbit")

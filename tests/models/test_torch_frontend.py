@@ -166,16 +166,6 @@ def test_pickled_module_needs_trust(tmp_path):
     assert to_onnx(path, (torch.ones(2, 3),), trust=True).parity.passed
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_torchscript_is_refused(tmp_path):
-    script = torch.jit.script(nn.Linear(3, 2))
-    with pytest.raises(InputSpecError, match="TorchScript"):
-        to_onnx(script, (torch.ones(2, 3),))
-    script.save(str(tmp_path / "script.pt"))
-    with pytest.raises(InputSpecError, match="TorchScript"):
-        to_onnx(tmp_path / "script.pt", (torch.ones(2, 3),))
-
-
 # --- weights and state -----------------------------------------------------------------------------------------------
 
 
