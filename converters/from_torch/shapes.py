@@ -37,8 +37,11 @@ def shape_kernels() -> Iterator[None]:
 def _overloads() -> dict[Any, Callable[..., Any]]:
     import torch
 
+    from .spectra import overloads as transforms
+
     aten = torch.ops.aten
     return {
+        **transforms(),
         aten.lstm.input: _lstm,
         aten.gru.input: _rnn,
         aten.rnn_tanh.input: _rnn,

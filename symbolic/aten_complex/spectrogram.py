@@ -93,7 +93,7 @@ def overlap_add(g: GraphBuilder, frames: Value, hop: int) -> Value:
     blocks = pad_signal(g, frames, [0, parts * hop - size])
     blocks = g.reshape(blocks, [*lead, count, parts, hop])
     total: Value | None = None
-    for i in range(parts):
+    for i in reversed(range(parts)):  # the earliest frame first, as torch adds them up
         part = g.Gather(blocks, i, axis=rank - 1)  # (..., count, hop), `i` hops late
         moved = pad_signal(g, part, [0, 0, i, parts - 1 - i])
         total = moved if total is None else g.Add(total, moved)
@@ -130,11 +130,11 @@ def istft(
     signal = arithmetic.each(
         arithmetic.mul(g, *numbers(g, frames, shape)), lambda p: overlap_add(g, p, hop)
     )  # fmt: skip
-    square = cast(g, g.Mul(shape, shape), self.element)
+    square = g.Mul(shape, shape)  # torch adds up its squares in the window's own precision
     count = size_at(g, self.real, -1)
     envelope = overlap_add(g, g.expand(g.Unsqueeze(square, [0]), [count, n_fft]), hop)
     kept = arithmetic.each(signal, lambda p: _signal(g, p, n_fft, center, length))
-    weight = _signal(g, envelope, n_fft, center, length)
+    weight = cast(g, _signal(g, envelope, n_fft, center, length), self.element)
     return _padded(g, arithmetic.div(g, kept, weight), length)
 
 
