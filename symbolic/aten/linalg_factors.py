@@ -78,39 +78,48 @@ def linalg_matrix_sqrth(g: GraphBuilder, self: Value) -> Value:
     return g.MatMul(g.Mul(vectors, g.Unsqueeze(g.Sqrt(values), [-2])), swapped(g, vectors))
 
 
-@symbolic("aten", "linalg_pinv.atol_rtol_tensor")
+@symbolic("aten", "linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float")
 def linalg_pinv(
-    g: GraphBuilder, self: Value, atol: Value | None = None, rtol: Value | None = None, hermitian: bool = False
+    g: GraphBuilder,
+    self: Value,
+    atol: Value | float | None = None,
+    rtol: Value | float | None = None,
+    hermitian: bool = False,
 ) -> Value:
     """aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)"""
     if 0 in (self.dim(-2), self.dim(-1)):
         return swapped(g, self)
     if hermitian:
-        values, left = eigh.eigh(g, self)
-        assert left is not None
-        right, sizes = left, g.Abs(values)
+        values, vectors = eigh.eigh(g, self)
+        assert vectors is not None
+        u, v = vectors, vectors
     else:
-        left_t, values, vh = svd.svd(g, self)
-        right, left, sizes = left_t, swapped(g, vh), values
-    largest = g.ReduceMax(sizes, [-1], keepdims=1)
-    limit = _limit(g, self, atol, rtol, largest)
-    inverse = g.Where(g.Greater(sizes, limit), g.Div(1.0, values), 0.0)
-    return g.MatMul(g.Mul(left, g.Unsqueeze(inverse, [-2])), swapped(g, right))
+        u, values, vh = svd.svd(g, self)
+        v = swapped(g, vh)
+    sizes = g.Abs(values)
+    inverse = g.Where(g.Greater(sizes, cutoff(g, self, atol, rtol, sizes)), g.Div(1.0, values), 0.0)
+    return g.MatMul(g.Mul(v, g.Unsqueeze(inverse, [-2])), swapped(g, u))
 
 
-def _limit(g: GraphBuilder, x: Value, atol: Value | None, rtol: Value | None, largest: Value) -> Value:
-    """Values up to this count as zero."""
-    relative: Value = g.constant(epsilon(x) * max(fixed(x, -2), fixed(x, -1)), x.element)
-    absolute = None if atol is None else g.Unsqueeze(cast(g, atol, x.element), [-1])
-    if rtol is not None:
-        relative = g.Unsqueeze(cast(g, rtol, x.element), [-1])
-    elif absolute is not None:  # a positive absolute limit takes the place of the usual relative one
-        relative = g.Where(g.Greater(absolute, 0.0), 0.0, relative)
-    limit = g.Mul(relative, largest)
-    return limit if absolute is None else g.Max(absolute, limit)
+def cutoff(g: GraphBuilder, x: Value, atol: Value | float | None, rtol: Value | float | None, values: Value) -> Value:
+    """Singular values of x up to this count as zero: the larger one of an absolute and a relative limit."""
+    usual = epsilon(x) * max(fixed(x, -2), fixed(x, -1))
+    absolute = _per_matrix(g, x, 0.0 if atol is None else atol)
+    if rtol is None:  # a positive absolute limit takes the place of the usual relative one
+        relative = g.Where(g.Greater(absolute, 0.0), 0.0, g.constant(usual, x.element))
+    else:
+        relative = _per_matrix(g, x, rtol)
+    return g.Max(absolute, g.Mul(relative, g.ReduceMax(values, [-1], keepdims=1)))
 
 
-@symbolic("aten", "linalg_matrix_exp")
+def _per_matrix(g: GraphBuilder, x: Value, limit: Value | float) -> Value:
+    """A limit for each matrix, or one for all, beside its values."""
+    if not isinstance(limit, Value):
+        return g.constant(limit, x.element)
+    return g.Unsqueeze(cast(g, limit, x.element), [-1])
+
+
+@symbolic("aten", "linalg_matrix_exp", "matrix_exp")
 def linalg_matrix_exp(g: GraphBuilder, self: Value) -> Value:
     """aten::linalg_matrix_exp(Tensor self) -> Tensor"""
     return self if self.dim(-1) == 0 else exponential.matrix_exp(g, self)

@@ -20,7 +20,7 @@ def empty(g: GraphBuilder, like: Value) -> Value:
 # --- LU --------------------------------------------------------------------------------------------------------------
 
 
-@symbolic("aten", "linalg_lu_factor_ex")
+@symbolic("aten", "linalg_lu_factor_ex", "_lu_with_info")
 def linalg_lu_factor_ex(
     g: GraphBuilder, A: Value, pivot: bool = True, check_errors: bool = False
 ) -> tuple[Value, Value, Value]:
@@ -135,6 +135,12 @@ def linalg_cholesky_ex(
     """aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)"""
     factor, failed = cholesky.cholesky(g, swapped(g, self) if upper else self)
     return swapped(g, factor) if upper else factor, cast(g, failed, DataType.INT32)
+
+
+@symbolic("aten", "linalg_cholesky")
+def linalg_cholesky(g: GraphBuilder, self: Value, upper: bool = False) -> Value:
+    """aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor"""
+    return linalg_cholesky_ex(g, self, upper)[0]
 
 
 @symbolic("aten", "cholesky_solve")
