@@ -266,7 +266,7 @@ class _Graph:
         target.initializer.extend(tensor for tensor in source.initializer if tensor.name in read)
         target.sparse_initializer.extend(source.sparse_initializer)
         target.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-        weights = {name: array for name, array in self.model.weights.items() if name in read}
+        weights = {name: self.model.weights[name] for name in self.model.weights if name in read}
         return LoadedModel(proto, weights, self.model.folder)
 
     def describe(

@@ -9,8 +9,9 @@ The graph that is left is small: it can be changed, serialised and loaded again 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -46,6 +47,28 @@ _HANDED_OVER = frozenset(
 )
 
 
+class Arrays(Mapping[str, "np.ndarray[Any, Any]"]):
+    """Arrays by name, each made when it is first asked for: a check looks at none of them."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], np.ndarray[Any, Any]]]):
+        self._makers = dict(makers)
+        self._made: dict[str, np.ndarray[Any, Any]] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 @dataclass(eq=False)
 class LoadedModel:
     """A model whose big weights are held beside its protobuf.
@@ -58,7 +81,7 @@ class LoadedModel:
     """
 
     proto: onnx.ModelProto
-    weights: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    weights: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     folder: str | None = None
     path: str | None = None
 
@@ -188,7 +211,7 @@ def _from_proto(model: onnx.ModelProto) -> LoadedModel:
 
 
 def _from_ir(model: ir.Model) -> LoadedModel:
-    weights: dict[str, np.ndarray[Any, Any]] = {}
+    makers: dict[str, Callable[[], np.ndarray[Any, Any]]] = {}
     # The weights are swapped for placeholders while the model is serialised, as ``ir.save`` does it:
     # a clone of the graph costs eight times as much as the serialisation.
     swapped: list[tuple[ir.Value, Any]] = []
@@ -200,10 +223,10 @@ def _from_ir(model: ir.Model) -> LoadedModel:
                     continue
                 big = tensor.nbytes >= BIG_WEIGHT and int(tensor.dtype) in _HANDED_OVER
                 if big and graph is model.graph:
-                    array = weights[name] = np.ascontiguousarray(tensor.numpy())
-                    shape = ir.Shape(array.shape)
+                    makers[name] = partial(_contiguous, tensor)
+                    shape = ir.Shape([int(d) for d in tensor.shape])  # type: ignore[arg-type]
                     placeholder: Any = ir.ExternalTensor(
-                        "in-memory", 0, array.nbytes, tensor.dtype, shape=shape, name=name, base_dir=""
+                        "in-memory", 0, tensor.nbytes, tensor.dtype, shape=shape, name=name, base_dir=""
                     )
                 elif isinstance(tensor, ir.ExternalTensor):
                     # The caller's external files are known to the tensor only: the protobuf has no folder for them.
@@ -216,7 +239,11 @@ def _from_ir(model: ir.Model) -> LoadedModel:
     finally:
         for value, tensor in swapped:
             value.const_value = tensor
-    return LoadedModel(proto, weights)
+    return LoadedModel(proto, Arrays(makers))
+
+
+def _contiguous(tensor: ir.TensorProtocol) -> np.ndarray[Any, Any]:
+    return np.ascontiguousarray(tensor.numpy())
 
 
 def _placeholder(name: str, data_type: int, array: np.ndarray[Any, Any]) -> onnx.TensorProto:

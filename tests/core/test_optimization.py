@@ -126,3 +126,18 @@ def test_an_unknown_pass_is_named():
     g.output(g.Relu(g.input("x", "float32", [1])), "y")
     with pytest.raises(InputSpecError, match="no optimisation pass 'fuse_all'"):
         optimize(g.build(), ["fuse_all"])
+
+
+@pytest.mark.parametrize("dtype", ["float", "float16", "bfloat16", "int8"])
+def test_transposed_weights_are_written_in_parts(dtype, tmp_path, monkeypatch):
+    from anyonnx.optimization import fold_weight_transposes
+
+    monkeypatch.setattr(fold_weight_transposes, "_PART", 64)
+    array = ir.Tensor(
+        np.arange(5 * 7 * 3, dtype=np.float32).reshape(5, 7, 3).astype(ir.DataType[dtype.upper()].numpy())
+    )
+    value = fold_weight_transposes.transposed_weight(array, (2, 0, 1), "w.transposed")
+    with (tmp_path / "w").open("wb") as stream:
+        value.const_value.tofile(stream)
+    assert (tmp_path / "w").read_bytes() == np.ascontiguousarray(array.numpy().transpose(2, 0, 1)).tobytes()
+    assert value.const_value.tobytes() == (tmp_path / "w").read_bytes()
