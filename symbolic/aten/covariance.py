@@ -44,4 +44,4 @@ def corrcoef(g: GraphBuilder, self: Value) -> Value:
     if covariance.rank == 0:
         return g.Div(covariance, covariance)
     spread = g.Sqrt(diagonal_of(g, covariance))
-    return g.Clip(g.Div(g.Div(covariance, g.Unsqueeze(spread, [1])), spread), -1.0, 1.0)
+    return g.Max(g.Min(g.Div(g.Div(covariance, g.Unsqueeze(spread, [1])), spread), 1.0), -1.0)

@@ -89,7 +89,7 @@ def scale_of(g: GraphBuilder, x: Value) -> Value:
     largest = g.ReduceMax(g.Abs(x), [-2, -1], keepdims=1)
     exponent = g.Ceil(g.Div(g.Log(g.Where(g.Greater(largest, 0.0), largest, 1.0)), float(np.log(2))))
     limit = float(np.finfo(x.element.numpy()).maxexp - 2)
-    return g.Pow(np.asarray(2, x.element.numpy()), g.Clip(exponent, -limit, limit))
+    return g.Pow(np.asarray(2, x.element.numpy()), g.Max(g.Min(exponent, limit), -limit))
 
 
 def tolerance(x: Value, size: int) -> float:
