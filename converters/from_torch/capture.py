@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...symbolic.errors import CaptureError
+from .containers import register
 from .inputs import Arguments, dynamic_shapes
 from .shapes import shape_kernels
 
@@ -72,16 +72,7 @@ def _register_outputs(module: Any, arguments: Arguments) -> bool:
 
     with torch.no_grad(), plain_attention():
         leaves = pytree.tree_leaves(module(*arguments.args, **arguments.kwargs))
-    kinds = {type(leaf) for leaf in leaves if not isinstance(leaf, torch.Tensor)}
-    records = [kind for kind in kinds if dataclasses.is_dataclass(kind)]
-    for kind in records:
-        torch.export.register_dataclass(kind)
-    caches = any(f"{kind.__module__}.{kind.__name__}" == "transformers.cache_utils.DynamicCache" for kind in kinds)
-    if caches:
-        from transformers.integrations.executorch import register_dynamic_cache_export_support
-
-        register_dynamic_cache_export_support()  # type: ignore[no-untyped-call]
-    return bool(records) or caches
+    return register(leaves)
 
 
 def _about_ranges(error: BaseException) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...symbolic.errors import InputSpecError
 from ...symbolic.spec import TensorSpec, parse_spec
+from .containers import register
 
 Axes = dict[int, str]
 
@@ -47,7 +48,10 @@ def bind(module: Any, inputs: Any, dynamic: Mapping[str | int, Mapping[int, str]
     Raises:
         InputSpecError: They don't fit, or an open dim is named wrongly.
     """
+    from torch.utils import _pytree as pytree
+
     args, kwargs, specs = _split(inputs, module)
+    register(pytree.tree_leaves((args, kwargs)))
     signature = inspect.signature(module.forward)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -81,10 +85,19 @@ def dynamic_shapes(module: Any, arguments: Arguments, *, relaxed: bool = False) 
     dims = {s: torch.export.Dim.AUTO if relaxed else torch.export.Dim(f"dim_{s}") for s in symbols}
     axes = iter(arguments.axes)
 
-    def shape(leaf: Any) -> Any:
-        return {axis: dims[s] for axis, s in next(axes).items()} if isinstance(leaf, torch.Tensor) else None
+    def shape(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return {axis: dims[s] for axis, s in next(axes).items()}
+        if isinstance(value, dict):
+            return {key: shape(part) for key, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            parts = [shape(part) for part in value]
+            return parts if isinstance(value, list) else tuple(parts)
+        # torch.export takes the parts of any other container in a list
+        node = pytree.SUPPORTED_NODES.get(type(value))
+        return None if node is None else [shape(part) for part in node.flatten_fn(value)[0]]
 
-    return {name: pytree.tree_map(shape, value) for name, value in _flat_arguments(bound)}
+    return {name: shape(value) for name, value in _flat_arguments(bound)}
 
 
 def tensor_leaves(bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:

@@ -41,7 +41,8 @@ CLASSIFIERS: dict[str, tuple[int, dict[str, Any]]] = {
     "wide_resnet50_2": (32, {}),
 }
 SEGMENTERS = ("deeplabv3_mobilenet_v3_large", "fcn_resnet50", "lraspp_mobilenet_v3_large")
-VIDEO = ("r3d_18", "mc3_18", "r2plus1d_18", "s3d")
+#: Name -> (frames, image size).
+VIDEO = {"r3d_18": (16, 32), "mc3_18": (16, 32), "r2plus1d_18": (16, 32), "s3d": (16, 224)}
 TIMM: dict[str, tuple[int, dict[str, Any]]] = {
     "vit_tiny_patch16_224": (32, {"img_size": 32}),
     "deit_tiny_patch16_224": (32, {"img_size": 32}),
@@ -75,7 +76,8 @@ def video(name: str) -> Case:
     import torchvision
 
     module = getattr(torchvision.models.video, name)(weights=None, num_classes=5)
-    return Case(module, (torch.randn(1, 3, 16, 32, 32),), BATCH)
+    frames, size = VIDEO[name]
+    return Case(module, (torch.randn(1, 3, frames, size, size),), BATCH)
 
 
 def from_timm(name: str) -> Case:
@@ -185,8 +187,8 @@ def llama_with_cache() -> Case:
     module = CachedLlama()
     past = [torch.randn(2, 2, 5, 8) for _ in range(2 * module.layers)]
     inputs = (torch.randint(0, 50, (2, 3)), torch.ones(2, 8, dtype=torch.int64), *past)
-    dynamic: dict[str | int, dict[int, str]] = {0: {0: "batch"}, 1: {0: "batch"}}
-    dynamic |= {2 + i: {0: "batch"} for i in range(len(past))}
+    dynamic: dict[str | int, dict[int, str]] = {0: {0: "batch", 1: "seq"}, 1: {0: "batch", 1: "total"}}
+    dynamic |= {2 + i: {0: "batch", 2: "past"} for i in range(len(past))}
     return Case(module, inputs, dynamic)
 
 
@@ -203,7 +205,12 @@ def llama_cache_object() -> Case:
         "attention_mask": torch.ones(2, 8, dtype=torch.int64),
         "past_key_values": cache,
     }
-    return Case(module, inputs, {"input_ids": {0: "batch"}, "attention_mask": {0: "batch"}})
+    dynamic: dict[str | int, dict[int, str]] = {
+        "input_ids": {0: "batch", 1: "seq"},
+        "attention_mask": {0: "batch", 1: "total"},
+    }
+    names = [f"past_key_values_{kind}_cache_{i}" for kind in ("key", "value") for i in range(2)]
+    return Case(module, inputs, dynamic | {name: {0: "batch", 2: "past"} for name in names})
 
 
 MIXTURE = {"num_local_experts": 4, "num_experts_per_tok": 2, "num_hidden_layers": 1}
