@@ -11,17 +11,24 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import onnx_ir as ir
 
 from ..symbolic.errors import InputSpecError
+from ..symbolic.ml.numbers import Numbers
+
+if TYPE_CHECKING:
+    import onnx
 
 SINGLE_FILE_LIMIT = 1_500_000_000
 # smaller tensors stay inside the protobuf message that is made in memory
 _STREAM_FROM = 4096
 _GRAPH_FIELD, _INITIALIZER_FIELD, _RAW_DATA_FIELD = 7, 5, 9
+_NODE_FIELD, _ATTRIBUTE_FIELD, _FLOATS_FIELD, _INTS_FIELD = 1, 5, 7, 8
+# attributes of fewer numbers stay as protobuf writes them
+_PACK_FROM = 256
 
 
 def save_model(model: ir.Model, path: str | os.PathLike[str], *, single_file_limit: int = SINGLE_FILE_LIMIT) -> Path:
@@ -80,12 +87,13 @@ def write_streamed(model: ir.Model, stream: IO[bytes]) -> None:
         and value.const_value.nbytes >= _STREAM_FROM
         and value.const_value.dtype is not ir.DataType.STRING
     }
-    with _emptied(model, big):
+    packed = _packed_nodes(model)
+    with _emptied(model, big), _shortened(packed):
         proto = ir.to_proto(model)
     small = [t for t in proto.graph.initializer if t.name not in big]
     del proto.graph.initializer[:]
     proto.graph.initializer.extend(small)
-    graph = proto.graph.SerializeToString()
+    graph = _nodes(model, proto, packed) + proto.graph.SerializeToString()
     proto.ClearField("graph")
     heads = [_tensor_head(name, tensor) for name, tensor in big.items()]
     sizes = [len(head) + tensor.nbytes for head, tensor in zip(heads, big.values(), strict=True)]
@@ -97,6 +105,77 @@ def write_streamed(model: ir.Model, stream: IO[bytes]) -> None:
         stream.write(_key(_INITIALIZER_FIELD, size))
         stream.write(head)
         _write_bytes(tensor, stream)
+
+
+def _packed_nodes(model: ir.Model) -> dict[ir.Node, list[ir.Attr]]:
+    """Nodes of the main graph with attributes of many numbers, as trees have them."""
+    found: dict[ir.Node, list[ir.Attr]] = {}
+    for node in model.graph:
+        big = [a for a in node.attributes.values() if isinstance(a.value, Numbers) and len(a.value) >= _PACK_FROM]
+        if big:
+            found[node] = big
+    return found
+
+
+@contextmanager
+def _shortened(nodes: Mapping[ir.Node, list[ir.Attr]]) -> Iterator[None]:
+    """Takes these attributes' numbers out of the model for a while."""
+    attributes = [a for own in nodes.values() for a in own]
+    numbers = [a._value for a in attributes]
+    try:
+        for attribute in attributes:
+            attribute._value = ()
+        yield
+    finally:
+        for attribute, value in zip(attributes, numbers, strict=True):
+            attribute._value = value
+
+
+def _nodes(model: ir.Model, proto: onnx.ModelProto, packed: Mapping[ir.Node, list[ir.Attr]]) -> bytes:
+    """The nodes in order, moved out of the graph's message, where some have packed attributes; else nothing."""
+    if not packed:
+        return b""
+    found = bytearray()
+    for node, message in zip(model.graph, proto.graph.node, strict=True):
+        own = {a.name: a for a in packed.get(node, ())}
+        bodies = [_packed_attribute(own[a.name]) if a.name in own else a.SerializeToString() for a in message.attribute]
+        del message.attribute[:]
+        parts = [message.SerializeToString()]
+        for body in bodies:
+            parts += [_key(_ATTRIBUTE_FIELD, len(body)), body]
+        found += _key(_NODE_FIELD, sum(map(len, parts)))
+        for part in parts:
+            found += part
+    del proto.graph.node[:]
+    return bytes(found)
+
+
+def _packed_attribute(attribute: ir.Attr) -> bytes:
+    """An attribute whose numbers stand one behind the other, without a key before each: every reader takes both."""
+    import onnx
+
+    array = attribute.value.array
+    whole = array.dtype.kind == "i"
+    kind = onnx.AttributeProto.INTS if whole else onnx.AttributeProto.FLOATS
+    head = onnx.AttributeProto(name=attribute.name, type=kind).SerializeToString()
+    body = _varints(array) if whole else array.astype("<f4").tobytes()
+    return head + _key(_INTS_FIELD if whole else _FLOATS_FIELD, len(body)) + body
+
+
+def _varints(numbers: np.ndarray) -> bytes:
+    """Whole numbers as protobuf writes them: seven bits in a byte, the lowest first."""
+    words = numbers.astype(np.int64).view(np.uint64)
+    bits = [words >> np.uint64(7 * i) for i in range(1, 10)]
+    size = 1 + sum((rest != 0).astype(np.int64) for rest in bits)
+    first = np.cumsum(size) - size
+    found = np.empty(int(size.sum()), np.uint8)
+    for i, rest in enumerate([words, *bits]):
+        more = size > i
+        if not more.any():
+            break
+        follows = np.where(size[more] > i + 1, 0x80, 0)
+        found[first[more] + i] = (rest[more] & np.uint64(0x7F)).astype(np.uint8) | follows.astype(np.uint8)
+    return found.tobytes()
 
 
 def _write_bytes(tensor: ir.TensorProtocol, stream: IO[bytes]) -> None:

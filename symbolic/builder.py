@@ -65,6 +65,8 @@ class GraphBuilder(SizeArithmetic):
         self.nodes: list[ir.Node] = []
         self.location: str = parent.location if parent else ""
         self._adapter: Adapter = parent._adapter if parent else Adapter(self.opset, self.ml_opset)
+        #: Tree ensembles compare and add in float32 where their source uses doubles.
+        self.float_trees: bool = parent.root.float_trees if parent else False
         #: What a source model says about itself; the root's goes into the file.
         self.metadata: dict[str, str] = {}
         self.doc_string: str | None = None

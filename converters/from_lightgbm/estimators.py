@@ -21,7 +21,7 @@ def lgbm_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     return Classified(index, est.classes_ if classes is None else classes, shares)
 
 
-@symbolic(DIALECT, "lightgbm.sklearn.LGBMModel")
+@symbolic(DIALECT, *(f"lightgbm.sklearn.LGBM{kind}" for kind in ("Model", "Regressor", "Ranker")))
 def lgbm_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
     """LGBMRegressor.predict(X): the objective's conversion of the summed trees"""
     model, _ = read_live(est)

@@ -10,7 +10,7 @@ import numpy as np
 from ...symbolic.errors import CaptureError
 from ...symbolic.ml.leaves import LinearLeaves
 from ...symbolic.ml.trees import Mode, TreeTable, broken_links
-from .text import TextError, TextModel, numbers, read_text
+from .text import TextError, TextModel, numbers, read_text, words
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _NONE, _ZERO, _NAN = 0, 1, 2
@@ -104,7 +104,7 @@ def _check_lengths(parts: TextModel) -> None:
         raise TextError("a tree without leaves")
     for key in ("split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value"):
         wanted = leaves if key == "leaf_value" else leaves - 1
-        found = np.array([len(tree.get(key, "").split()) for tree in parts.trees], np.int64)
+        found = np.array([words(tree.get(key, "")) for tree in parts.trees], np.int64)
         if not np.array_equal(found, wanted):
             tree = int(np.flatnonzero(found != wanted)[0])
             raise TextError(f"{key} of tree {tree} has {found[tree]} numbers, not {wanted[tree]}")

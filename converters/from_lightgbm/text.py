@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,11 +44,19 @@ def numbers(text: str, dtype: type = np.float64) -> np.ndarray:
     Raises:
         TextError: Something else is among them.
     """
-    words = text.split()
     try:
-        return np.array(words, np.float64).astype(dtype) if dtype is np.float64 else np.array(words).astype(dtype)
-    except ValueError as error:
-        raise TextError(f"the LightGBM model has {error} where numbers should be") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # all that an older numpy says about it
+            found = np.fromstring(text, dtype, sep=" ")
+    except (ValueError, DeprecationWarning) as error:
+        raise TextError(f"the LightGBM model has something else where numbers should be: {error}") from error
+    return found
+
+
+def words(text: str) -> int:
+    """How many words a text has, divided by single spaces."""
+    text = text.strip(" ")
+    return text.count(" ") + 1 if text else 0
 
 
 def read_text(text: str) -> TextModel:

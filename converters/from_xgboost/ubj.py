@@ -17,6 +17,7 @@ _NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"D": np.dtype(">f8"),
 }
 _SINGLE = {mark: struct.Struct(">" + c) for mark, c in zip(_NUMBERS, "bBhiqfd", strict=True)}
+_LONG, _LENGTH = ord("L"), _SINGLE[b"L"]
 _WORDS = {b"Z": None, b"T": True, b"F": False}
 _DEEPEST = 64
 
@@ -53,18 +54,21 @@ class _Reader:
         if mark in _SINGLE:
             form = _SINGLE[mark]
             return form.unpack_from(self.data, at)[0], at + form.size
+        if mark == b"[":
+            return self.array(at, depth)
         if mark == b"S":
             return self.text(at)
         if mark == b"C":
             return chr(self.data[at]), at + 1
         if mark == b"{":
             return self.mapping(at, depth)
-        if mark == b"[":
-            return self.array(at, depth)
         return _WORDS[mark], at
 
     def length(self, at: int) -> tuple[int, int]:
-        count, at = self.value(at, 0)
+        if self.data[at] == _LONG:  # XGBoost writes all lengths so
+            count, at = _LENGTH.unpack_from(self.data, at + 1)[0], at + 9
+        else:
+            count, at = self.value(at, 0)
         if not isinstance(count, int) or not 0 <= count <= len(self.data):
             raise UbjError(f"a length of {count!r} in the UBJSON document")
         return count, at

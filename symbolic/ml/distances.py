@@ -81,25 +81,26 @@ def _powers(p: float) -> Step:
     return step
 
 
-def by_feature(g: GraphBuilder, x: Value, y: np.ndarray, step: Step) -> Value:
+def by_feature(g: GraphBuilder, x: Value, y: np.ndarray, step: Step, *, outputs: int | None = None) -> Value:
     """A sum over the features, one after the other: double[batch, rows of y].
 
     Args:
         x: Rows, [batch, features].
         y: Known rows, [rows, features].
         step: What a feature adds.
+        outputs: Number of sums of each row, where it isn't the number of known rows.
     """
     known = np.asarray(y, np.float64)
-    batch, rows = x.dim(0), len(known)
-    start = g.expand(g.constant(np.zeros((1, 1))), [batch, rows])
+    batch, rows, sums = x.dim(0), len(known), len(y) if outputs is None else outputs
+    start = g.expand(g.constant(np.zeros((1, 1))), [batch, sums])
     body = g.subgraph()
-    total = body.input("total", "float64", (batch, rows))
+    total = body.input("total", "float64", (batch, sums))
     own = body.input("x", "float64", (batch,))
     other = body.input("y", "float64", (rows,))
     body.output(step(body, total, body.Unsqueeze(own, [1]), body.Unsqueeze(other, [0])))
     by_column = g.Transpose(double(g, x), perm=[1, 0])
     found: Value = g.Scan(start, by_column, np.ascontiguousarray(known.T), body=body, num_scan_inputs=2)
-    return g.expect(found, None, (batch, rows))
+    return g.expect(found, None, (batch, sums))
 
 
 def reduced(g: GraphBuilder, x: Value, y: np.ndarray, metric: Metric) -> Value | None:

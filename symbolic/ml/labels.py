@@ -32,7 +32,10 @@ def class_array(classes: np.ndarray) -> np.ndarray:
 
 def pick(g: GraphBuilder, classes: np.ndarray, index: Value) -> Value:
     """The labels at class indices."""
-    return g.Gather(g.constant(class_array(classes)), index, axis=0)
+    labels = class_array(classes)
+    if labels.dtype == np.int64 and index.dtype is ir.DataType.INT64 and np.array_equal(labels, np.arange(len(labels))):
+        return index
+    return g.Gather(g.constant(labels), index, axis=0)
 
 
 def first_greatest(g: GraphBuilder, scores: Value) -> Value:

@@ -23,6 +23,7 @@ from ..dims import Size
 from ..errors import OpsetError
 from ..schemas import ML_DOMAIN
 from ..value import Value, tensor_type
+from .numbers import floats, ints
 from .trees import Mode, TreeTable, narrowed, with_constant, with_split_roots
 
 _EXACT_IN_FLOAT = 2**24
@@ -35,6 +36,8 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
         x: Rows, [batch, features].
         table: The trees.
     """
+    if g.float_trees:
+        return _sum_single(g, x, table)
     single = _one_target_each(table)
     if single is not None and _whole(single):
         if _one_of_two(table):  # the second column tells the first
@@ -45,6 +48,16 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     if single is not None and single.target is not None and g.ml_opset >= 5 and table.values.shape[1] == 1:
         return _ensemble(g, x, single, wide_values=True)
     return _sum_gathered(g, x, table)
+
+
+def _sum_single(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
+    """`sum_trees` in float32, given as double."""
+    table = replace(table, narrow=True)
+    single = _one_target_each(table)
+    if single is not None:
+        return g.Cast(_ensemble(g, x, single), to=ir.DataType.DOUBLE)
+    terms = g.Gather(g.constant(table.values.astype(np.float32)), leaf_numbers(g, x, table), axis=0)
+    return g.Cast(in_order(g, terms, table.values.shape[1]), to=ir.DataType.DOUBLE)
 
 
 def sum_in_float(g: GraphBuilder, x: Value, table: TreeTable, start: np.ndarray, *, ordered: bool = False) -> Value:
@@ -265,13 +278,6 @@ def without_members(table: TreeTable) -> TreeTable:
 # --- the operators -------------------------------------------------------------------------------------------------
 
 
-def _ints(name: str, values: np.ndarray) -> ir.Attr:
-    # the constructor would convert each number again, which takes longer than all else here
-    found = ir.Attr(name, ir.AttributeType.INTS, ())
-    found._value = tuple(values.tolist())
-    return found
-
-
 def _result(
     g: GraphBuilder, op: str, x: Value, attributes: list[ir.Attr], table: TreeTable, dtype: ir.DataType
 ) -> Value:
@@ -287,22 +293,22 @@ def _tree_ensemble(g: GraphBuilder, x: Value, table: TreeTable, wide: bool) -> V
     thresholds = table.threshold if wide else narrowed(table)
     assert table.target is not None
     attributes = [
-        _ints("tree_roots", table.roots),
-        _ints("nodes_featureids", table.feature),
+        ints("tree_roots", table.roots),
+        ints("nodes_featureids", table.feature),
         ir.AttrTensor("nodes_splits", ir.Tensor(thresholds)),
         ir.AttrTensor("nodes_modes", ir.Tensor(table.mode)),
-        _ints("nodes_truenodeids", np.where(table.yes < 0, ~table.yes, table.yes)),
-        _ints("nodes_trueleafs", (table.yes < 0).astype(np.int64)),
-        _ints("nodes_falsenodeids", np.where(table.no < 0, ~table.no, table.no)),
-        _ints("nodes_falseleafs", (table.no < 0).astype(np.int64)),
-        _ints("leaf_targetids", table.target),
+        ints("nodes_truenodeids", np.where(table.yes < 0, ~table.yes, table.yes)),
+        ints("nodes_trueleafs", (table.yes < 0).astype(np.int64)),
+        ints("nodes_falsenodeids", np.where(table.no < 0, ~table.no, table.no)),
+        ints("nodes_falseleafs", (table.no < 0).astype(np.int64)),
+        ints("leaf_targetids", table.target),
         ir.AttrTensor("leaf_weights", ir.Tensor(table.values[:, 0].astype(kind))),
         ir.AttrInt64("n_targets", table.targets),
         ir.AttrInt64("aggregate_function", 1),
         ir.AttrInt64("post_transform", 0),
     ]
     if table.missing_yes.any():
-        attributes.append(_ints("nodes_missing_value_tracks_true", table.missing_yes.astype(np.int64)))
+        attributes.append(ints("nodes_missing_value_tracks_true", table.missing_yes.astype(np.int64)))
     if table.members:
         sets = [np.append(table.members[i], np.nan) for i in sorted(table.members)]
         attributes.append(ir.AttrTensor("membership_values", ir.Tensor(np.concatenate(sets).astype(kind))))
@@ -336,16 +342,16 @@ def _tree_regressor(g: GraphBuilder, x: Value, table: TreeTable, thresholds: np.
     node_tree = both(table.split_tree, table.leaf_tree)
     values = both(thresholds, nothing.astype(thresholds.dtype))
     attributes = [
-        _ints("nodes_treeids", node_tree),
-        _ints("nodes_nodeids", both(np.arange(len(table.feature)) - first_split[table.split_tree], leaf_node)),
-        _ints("nodes_featureids", both(table.feature, nothing)),
+        ints("nodes_treeids", node_tree),
+        ints("nodes_nodeids", both(np.arange(len(table.feature)) - first_split[table.split_tree], leaf_node)),
+        ints("nodes_featureids", both(table.feature, nothing)),
         ir.AttrStrings("nodes_modes", both(_MODE_NAMES[table.mode], np.full(table.leaves, "LEAF", object)).tolist()),
-        _ints("nodes_truenodeids", both(local(table.yes), nothing)),
-        _ints("nodes_falsenodeids", both(local(table.no), nothing)),
-        _ints("nodes_missing_value_tracks_true", both(table.missing_yes.astype(np.int64), nothing)),
-        _ints("target_treeids", table.leaf_tree),
-        _ints("target_nodeids", leaf_node),
-        _ints("target_ids", table.target),
+        ints("nodes_truenodeids", both(local(table.yes), nothing)),
+        ints("nodes_falsenodeids", both(local(table.no), nothing)),
+        ints("nodes_missing_value_tracks_true", both(table.missing_yes.astype(np.int64), nothing)),
+        ints("target_treeids", table.leaf_tree),
+        ints("target_nodeids", leaf_node),
+        ints("target_ids", table.target),
         ir.AttrInt64("n_targets", table.targets),
     ]
     weights = table.values[:, 0]
@@ -353,6 +359,5 @@ def _tree_regressor(g: GraphBuilder, x: Value, table: TreeTable, thresholds: np.
         attributes.append(ir.AttrTensor("nodes_values_as_tensor", ir.Tensor(values)))
         attributes.append(ir.AttrTensor("target_weights_as_tensor", ir.Tensor(np.ascontiguousarray(weights))))
     else:
-        attributes.append(ir.AttrFloat32s("nodes_values", values.tolist()))
-        attributes.append(ir.AttrFloat32s("target_weights", weights.tolist()))
+        attributes += [floats("nodes_values", values), floats("target_weights", weights)]
     return _result(g, "TreeEnsembleRegressor", x, attributes, table, ir.DataType.FLOAT)

@@ -1,0 +1,252 @@
+"""Tree models to ONNX, this package and the peers (skl2onnx, onnxmltools) side by side: ratios from one run.
+
+python benchmarks/classical_vs_peer.py [--models rf100 hgb100 ...] [--big] [--repeat 3]
+
+For each model: time to convert (best of interleaved runs), peak memory over the loaded model (a process for each), size
+of the file, latency in onnxruntime at batch 1 and 10,000 (one thread, interleaved, best of several). Neither side checks
+or compares while it is timed. ``double`` is this package's default where the source computes in double, ``float`` its
+option ``float32``. Needs the extra ``peers``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+ROWS, FEATURES, OPSET = 10_000, 20, 21
+#: Goals: conversion at least so many times faster.
+GOALS = {"rf100": 30, "rf1000": 30, "rfr100": 30, "hgb100": 10, "xgb1000": 10, "lgb1000": 7}
+BIG = ("rf1000",)
+
+
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X, a regression target and three classes."""
+    r = np.random.default_rng(0)
+    x = r.normal(size=(ROWS, FEATURES)).astype(np.float32)
+    score = x[:, 0] * 2 + np.sin(3 * x[:, 1]) + x[:, 2] * x[:, 3] + 0.5 * r.normal(size=ROWS)
+    return x, score, np.digitize(score, np.quantile(score, [0.33, 0.66]))
+
+
+def train(name: str) -> Any:
+    """The fitted model."""
+    x, score, classes = data()
+    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+
+    if name in ("rf100", "rf1000"):
+        return RandomForestClassifier(int(name[2:]), random_state=0).fit(x, classes)
+    if name == "rfr100":
+        return RandomForestRegressor(100, random_state=0, max_features=0.3).fit(x, score)
+    if name == "hgb100":
+        return HistGradientBoostingRegressor(max_iter=100, early_stopping=False, random_state=0).fit(x, score)
+    if name == "xgb1000":
+        import xgboost
+
+        return xgboost.XGBRegressor(n_estimators=1000, max_depth=8, n_jobs=1, tree_method="hist").fit(
+            x[:4000], score[:4000]
+        )
+    import lightgbm
+
+    return lightgbm.LGBMRegressor(n_estimators=1000, num_leaves=127, n_jobs=1, verbose=-1).fit(x, score)
+
+
+def ours(model: Any, **options: Any) -> bytes:
+    """Converted by this package."""
+    import anyonnx
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spec = f"X:float32[batch,{FEATURES}]"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.onnx"
+            anyonnx.to_onnx(model, spec, opset=OPSET, check=False, compare=False, output=path, **options)
+            return path.read_bytes()
+
+
+def peers(model: Any) -> bytes:
+    """Converted by the peer."""
+    kind = type(model).__module__.split(".")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == "sklearn":
+            return _skl2onnx(model)
+        import onnxmltools
+        from onnxmltools.convert.common.data_types import FloatTensorType
+
+        convert = onnxmltools.convert_xgboost if kind == "xgboost" else onnxmltools.convert_lightgbm
+        types = [("X", FloatTensorType([None, FEATURES]))]
+        options = {"zipmap": False} if kind == "lightgbm" else {}
+        return convert(model, initial_types=types, target_opset=15, **options).SerializeToString()  # type: ignore[no-any-return]
+
+
+def _skl2onnx(model: Any) -> bytes:
+    import skl2onnx
+    from skl2onnx.common.data_types import FloatTensorType
+
+    if "HistGradient" in type(model).__name__:
+        # the protobuf of today takes no numpy bool where an int is meant: the peer's release is helped over it
+        from onnx import helper
+
+        original = helper.make_attribute
+        helper.make_attribute = lambda key, value, *a, **k: original(key, _plain(value), *a, **k)
+    options = {id(model): {"zipmap": False}} if hasattr(model, "classes_") else None
+    types = [("X", FloatTensorType([None, FEATURES]))]
+    target = {"": OPSET, "ai.onnx.ml": 3}
+    found = skl2onnx.convert_sklearn(model, initial_types=types, options=options, target_opset=target)
+    return found.SerializeToString()  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    return [int(v) if isinstance(v, (bool, np.bool_)) else v for v in value] if isinstance(value, list) else value
+
+
+CONVERTERS: dict[str, Callable[[Any], bytes]] = {
+    "peer": peers,
+    "ours": ours,
+    "float": lambda model: ours(model, float32=True),
+}
+
+
+def best_time(run: Callable[[], Any], repeat: int) -> float:
+    """Least seconds of several runs."""
+    found = []
+    for _ in range(repeat):
+        gc.collect()
+        start = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def peak(path: Path, way: str) -> float:
+    """MB of memory that a conversion takes at its peak over the loaded model, in a process of its own."""
+    command = [sys.executable, __file__, "--measure", str(path), way]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
+
+
+def measure(path: str, way: str) -> None:
+    """What `peak` runs."""
+    model = joblib.load(path)
+    small = train_tiny(type(model).__module__.split(".")[0])
+    CONVERTERS[way](small)  # imports
+    gc.collect()
+    before = _reset_peak()
+    data_ = CONVERTERS[way](model)
+    print(len(data_), _peak() - before)
+
+
+def train_tiny(kind: str) -> Any:
+    """A small model that makes a converter import what it needs."""
+    x, score, _ = data()
+    if kind == "xgboost":
+        import xgboost
+
+        return xgboost.XGBRegressor(n_estimators=2).fit(x[:50], score[:50])
+    if kind == "lightgbm":
+        import lightgbm
+
+        return lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(x[:50], score[:50])
+    from sklearn.ensemble import RandomForestRegressor
+
+    return RandomForestRegressor(2).fit(x[:50], score[:50])
+
+
+def _reset_peak() -> float:
+    """Starts the peak anew where the system can; the memory in use, in MB."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return _status("VmRSS")
+
+
+def _peak() -> float:
+    return _status("VmHWM") if Path("/proc/self/status").exists() else resource.getrusage(0).ru_maxrss / 1024
+
+
+def _status(key: str) -> float:
+    line = next(row for row in Path("/proc/self/status").read_text().splitlines() if row.startswith(key))
+    return int(line.split()[1]) / 1024
+
+
+def latencies(models: dict[str, bytes], rounds: int) -> dict[str, dict[int, float]]:
+    """Least milliseconds of a run at each batch, the models in turn."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    sessions = {k: ort.InferenceSession(m, options, providers=["CPUExecutionProvider"]) for k, m in models.items()}
+    x = data()[0]
+    found: dict[str, dict[int, float]] = {k: {} for k in models}
+    for batch, inner in ((1, 300), (ROWS, 1)):
+        for _ in range(rounds):
+            for key, session in sessions.items():
+                start = time.perf_counter()
+                for _ in range(inner):
+                    session.run(None, {"X": x[:batch]})
+                taken = (time.perf_counter() - start) / inner * 1000
+                found[key][batch] = min(taken, found[key].get(batch, np.inf))
+    return found
+
+
+def report(name: str, path: Path, repeat: int) -> None:
+    """Measures one model and prints its ratios."""
+    model = joblib.load(path)
+    times, files = dict.fromkeys(CONVERTERS, np.inf), {}
+    for way, convert in CONVERTERS.items():
+        files[way] = convert(model)
+    for _ in range(repeat):
+        for way, convert in CONVERTERS.items():
+            times[way] = min(times[way], best_time(lambda c=convert: c(model), 1))
+    memory = {way: peak(path, way) for way in CONVERTERS}
+    run = latencies(files, 4 * repeat)
+    size = {way: len(m) / 1e6 for way, m in files.items()}
+    print(
+        f"{name:8} convert {times['peer'] * 1e3:.0f} -> {times['ours'] * 1e3:.1f} ms ({times['peer'] / times['ours']:.1f}x, "
+        f"goal {GOALS[name]}x); peak {memory['peer']:.0f} -> {memory['ours']:.0f} MB "
+        f"(1/{memory['peer'] / max(memory['ours'], 0.1):.1f}, goal 1/3); file {size['peer']:.2f} -> {size['ours']:.2f} MB "
+        f"(1/{size['peer'] / size['ours']:.1f}, goal 1/2.5; float 1/{size['peer'] / size['float']:.1f})"
+    )
+    for batch in (1, ROWS):
+        a, b, c = (run[k][batch] for k in ("peer", "ours", "float"))
+        print(
+            f"{'':8} batch {batch}: {a:.4g} -> {b:.4g} ms ({b / a:.2f}x the peer's, goal 1.05), float {c:.4g} ms "
+            f"({c / a:.2f}x; ours {b / c:.2f}x float, goal 1.15)",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--models", nargs="+", choices=GOALS, default=[n for n in GOALS if n not in BIG])
+    parser.add_argument("--big", action="store_true", help="the forest of 1000 trees too")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--keep", type=Path, help="folder to keep the trained models in")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure(*options.measure)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        keep = options.keep or Path(folder)
+        for name in [*options.models, *(BIG if options.big else ())]:
+            path = keep / f"{name}.joblib"
+            if not path.exists():
+                joblib.dump(train(name), path)
+            report(name, path, options.repeat)
+
+
+if __name__ == "__main__":
+    main()
