@@ -59,12 +59,23 @@ def outputs(model: Any, wanted: str | Sequence[str] | None) -> list[Output]:
 
 def available(model: Any) -> list[str]:
     """The methods of an estimator that can be asked for."""
-    found = [m for m in _OUTPUTS if m != "predict_std" and callable(getattr(model, m, None))]
+    hollow = _hollow(last(model))
+    found = [m for m in _OUTPUTS if m != "predict_std" and m not in hollow and callable(getattr(model, m, None))]
     if type(last(model)).__name__ == "ClassifierChain" and max(map(len, last(model).classes_)) > 2:
         found = [m for m in found if m in ("predict", "transform")]  # the others fail in scikit-learn
     if type(last(model)).__name__ in ("GaussianProcessRegressor", "BayesianRidge", "ARDRegression"):
         found.append("predict_std")
     return found
+
+
+def _hollow(est: Any) -> tuple[str, ...]:
+    """Methods that an estimator has, but that only raise an error with its parameters."""
+    name = type(est).__name__
+    if name == "GaussianProcessClassifier" and est.multi_class == "one_vs_one" and len(est.classes_) > 2:
+        return ("predict_proba",)
+    if name == "LinearDiscriminantAnalysis" and est.solver == "lsqr":
+        return ("transform",)
+    return ()
 
 
 def _usual(model: Any) -> dict[str, str]:

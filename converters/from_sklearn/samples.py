@@ -69,7 +69,23 @@ def hard_rows(
         ]
         made[spec.name] = np.stack(columns, axis=1)
         at += count
-    return _with_missing(made, generator, run)
+    return _with_missing(_accepted(made, layout, generator, run), generator, run)
+
+
+def _accepted(made: Arrays, layout: Layout, generator: np.random.Generator, run: Callable[[Arrays], Arrays]) -> Arrays:
+    """The rows, or where the estimator refuses them their absolute values, or else rows of the given X."""
+    positive = {n: np.abs(a) if a.dtype.kind == "f" else a for n, a in made.items()}
+    for tried in (made, positive):
+        try:
+            run(tried)
+        except (ValueError, IndexError):
+            continue
+        return tried
+    if layout.samples is None:
+        return made
+    rows = len(next(iter(made.values())))
+    chosen = generator.integers(0, len(next(iter(layout.samples.values()))), rows)
+    return {n: a[chosen] for n, a in layout.samples.items()}
 
 
 def _start(model: Any, layout: Layout) -> _Origins:

@@ -1,7 +1,7 @@
 """Nearest neighbours.
 
-Known rows are ranked by their exact distances; of rows at the same distance the first comes first, as in scikit-learn's
-brute-force search. Its trees take rows at the same distance as they lie in the tree, which ONNX can't tell.
+Known rows are ranked by their exact distances. Where some of the nearest are as near as each other, those that
+scikit-learn's heap would keep are found by its own moves (`ml.ties`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import onnx_ir as ir
 from ..builder import GraphBuilder
 from ..ml import labels
 from ..ml.distances import Metric, distances, from_reduced, nearest_by_products, reduced, reduced_radius
-from ..ml.dtypes import cast, double
+from ..ml.dtypes import cast, common, double
+from ..ml.iterate import any_of
+from ..ml.ties import kept_in_heap, tree_order
 from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Classified, Features, Methods, MultiClassified, matrix, read, together, unsupported
 
 _MODULE = "sklearn.neighbors."
+INT_MAX = np.iinfo(np.int64).max
 _SEARCH = ("leaf_size", "p", "metric", "metric_params", "n_neighbors", "radius")
 
 
@@ -50,8 +53,31 @@ def _ranking(g: GraphBuilder, x: Value, est: Any, metric: Metric) -> Value:
 def nearest(g: GraphBuilder, x: Value, est: Any, count: int) -> tuple[Value, Value]:
     """``kneighbors``: distances in double and indices of the nearest known rows, [batch, count], nearest first."""
     metric = _metric(g, est)
-    near, indices = g.TopK(_ranking(g, x, est, metric), [count], axis=1, largest=0, sorted=1, outputs=2)
+    ranking = _ranking(g, x, est, metric)
+    rows = ranking.dim(1)
+    assert isinstance(rows, int)
+    near, indices = g.TopK(ranking, [min(count + 1, rows)], axis=1, largest=0, sorted=1, outputs=2)
+    if metric.name in ("precomputed", "cosine"):  # these are sorted as numpy does it
+        near, indices = (g.Slice(v, [0], [count], [1]) for v in (near, indices))
+        near = from_reduced(g, near, metric)
+        return cast(g, near, x.element if metric.name == "precomputed" else _own_dtype(x, est)), indices
+    tied = g.Equal(g.Slice(near, [0], [-1], [1]), g.Slice(near, [1], [INT_MAX], [1]))
+    by_heap, plain = g.subgraph("by heap"), g.subgraph("plain")
+    if est._fit_method == "brute":
+        order = by_heap.expand(by_heap.constant(np.arange(rows).reshape(1, -1)), [x.dim(0), rows])
+    else:
+        order = tree_order(by_heap, x, est._tree, metric)
+    for value in kept_in_heap(by_heap, ranking, order, count):
+        by_heap.output(value)
+    for value in (near, indices):
+        plain.output(plain.Slice(value, [0], [count], [1]))
+    near, indices = g.If(any_of(g, tied), then_branch=by_heap, else_branch=plain, outputs=2)
+    near, indices = (g.expect(v, None, (x.dim(0), count)) for v in (near, indices))
     return from_reduced(g, near, metric), indices
+
+
+def _own_dtype(x: Value, est: Any) -> ir.DataType:
+    return common(x.element, ir.DataType.from_numpy(known_rows(est).dtype))
 
 
 def _within(g: GraphBuilder, x: Value, est: Any) -> tuple[Value, Value]:

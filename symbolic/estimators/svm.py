@@ -104,16 +104,13 @@ def svc(g: GraphBuilder, x: Features, est: Any) -> Classified:
 
 
 def _probabilities(g: GraphBuilder, pairwise: Value, est: Any) -> Value:
-    """Platt scaling of each pair, and for more than two classes their coupling (libsvm's multiclass_probability)."""
+    """Platt scaling of each pair, and their coupling (libsvm's multiclass_probability)."""
     scaled = g.Add(g.Mul(pairwise, np.asarray(est._probA, np.float64)), np.asarray(est._probB, np.float64))
     one = np.float64(1)
     small = g.Exp(g.Neg(g.Abs(scaled)))  # whichever sign, nothing overflows
     pair = g.Div(g.Where(g.GreaterOrEqual(scaled, np.float64(0)), small, one), g.Add(one, small))
     pair = g.Min(g.Max(pair, np.float64(1e-7)), np.float64(1 - 1e-7))
-    count = len(est.classes_)
-    if count == 2:
-        return g.Concat(pair, g.Sub(one, pair), axis=1)
-    return couple(g, pair, count)
+    return couple(g, pair, len(est.classes_))
 
 
 def couple(g: GraphBuilder, pair: Value, count: int) -> Value:
