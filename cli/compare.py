@@ -7,7 +7,24 @@ from typing import Annotated
 
 import typer
 
-from .options import Debug, From, Input, Inputs, Provider, Quiet, Report, Tolerance, Trust
+from .options import (
+    AllowGlobal,
+    Capture,
+    Debug,
+    From,
+    Input,
+    Inputs,
+    Key,
+    Method,
+    Model,
+    ModelArgs,
+    Provider,
+    Quiet,
+    Report,
+    State,
+    Tolerance,
+    Trust,
+)
 
 
 def compare(
@@ -22,6 +39,13 @@ def compare(
     providers: Provider = None,
     tolerance: Tolerance = None,
     trust: Trust = False,
+    factory: Model = None,
+    model_args: ModelArgs = None,
+    key: Key = None,
+    allow_globals: AllowGlobal = None,
+    capture: Capture = None,
+    method: Method = None,
+    state: State = None,
     report: Report = None,
     debug: Debug = False,
     quiet: Quiet = False,
@@ -31,12 +55,22 @@ def compare(
     from ..symbolic.errors import ParityError
     from .display import show_report
     from .inspect_model import onnx_file
-    from .request import find_model, framework_name, read_inputs, ready_providers, report_path
+    from .request import (
+        find_model,
+        framework_name,
+        read_inputs,
+        ready_providers,
+        report_path,
+        search_here,
+        torch_options,
+    )
 
     framework = framework_name(framework)
     report = report_path(report)
     ready_providers(providers)
+    search_here()
     inputs, dynamic = read_inputs(specs, arrays)
+    extra = torch_options(source, framework, factory, model_args, key, allow_globals, capture, method, state)
     parity = compare_models(
         onnx_file(model),
         find_model(source, framework),
@@ -46,6 +80,7 @@ def compare(
         dynamic=dynamic,
         tolerance=tolerance,
         trust=trust,
+        **extra,
     )
     show_report(parity, report, quiet=quiet or not parity.passed)
     if not parity.passed:

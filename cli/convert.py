@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .options import (
+    AllowGlobal,
+    Capture,
     Debug,
     From,
     Input,
     Inputs,
+    Key,
+    Method,
+    Model,
+    ModelArgs,
     NoCompare,
     NoOptimize,
     Opset,
@@ -21,6 +27,7 @@ from .options import (
     Quiet,
     Reference,
     Report,
+    State,
     Tolerance,
     Trust,
     Via,
@@ -46,6 +53,13 @@ def convert(
     report: Report = None,
     reference: Reference = None,
     via: Via = None,
+    factory: Model = None,
+    model_args: ModelArgs = None,
+    key: Key = None,
+    allow_globals: AllowGlobal = None,
+    capture: Capture = None,
+    method: Method = None,
+    state: State = None,
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,6 +76,7 @@ def convert(
         report_path,
         result_path,
         search_here,
+        torch_options,
     )
 
     if no_compare and (providers or tolerance is not None or report is not None):
@@ -71,6 +86,7 @@ def convert(
     result = result_path(output, model, opset)
     report = report_path(report)
     inputs, dynamic = read_inputs(specs, arrays)
+    extra = torch_options(model, framework, factory, model_args, key, allow_globals, capture, method, state)
     deliver(
         find_model(model, framework),
         result,
@@ -87,6 +103,7 @@ def convert(
         plugins=tuple(plugins or ()),
         reference=None if reference is None else read_reference(reference),
         via=via,
+        **extra,
     )
 
 

@@ -16,12 +16,18 @@ Input = Annotated[
     typer.Option(
         "--input",
         metavar="SPEC",
-        help='One input, as "x:float32[batch,3,224,224]"; names in the brackets are open dims. Repeatable.',
+        help='One input, as "x:float32[batch,3,224,224]"; names in the brackets are open dims. An argument that is no '
+        "tensor: rate=16000. Repeatable.",
     ),
 ]
 Inputs = Annotated[
     Path | None,
-    typer.Option("--inputs", metavar="FILE.npz", help="Sample inputs, one array for each name."),
+    typer.Option(
+        "--inputs",
+        "--example",
+        metavar="FILE",
+        help="Sample inputs, one array for each name: .npz, .npy, or tensors saved by torch (.pt).",
+    ),
 ]
 Opset = Annotated[int, typer.Option("--opset", metavar="N", help="ONNX opset of the result.")]
 Output = Annotated[
@@ -62,6 +68,65 @@ Via = Annotated[
         metavar="PEER",
         help="Let another converter translate: torch.onnx, skl2onnx, onnxmltools, tf2onnx, jax2onnx, paddle2onnx. "
         "Its model is checked and compared all the same.",
+    ),
+]
+_TORCH = "PyTorch"
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODULE:FACTORY",
+        help="Class or function that makes the model which a file of weights belongs to; the module may be a .py file.",
+        rich_help_panel=_TORCH,
+    ),
+]
+ModelArgs = Annotated[
+    str | None,
+    typer.Option(
+        "--model-args",
+        metavar="JSON",
+        help='Arguments of --model: a list, or an object such as {"layers": 2}.',
+        rich_help_panel=_TORCH,
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="NAME",
+        help="Where in a checkpoint the weights stand, such as model.state_dict.",
+        rich_help_panel=_TORCH,
+    ),
+]
+AllowGlobal = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-global",
+        metavar="NAME",
+        help="A class that a checkpoint may hold, such as argparse.Namespace. Repeatable.",
+        rich_help_panel=_TORCH,
+    ),
+]
+Capture = Annotated[
+    str | None,
+    typer.Option(
+        "--capture",
+        metavar="HOW",
+        help="export (torch.export), script (torch.jit.script), or auto: the second where the first can't.",
+        rich_help_panel=_TORCH,
+    ),
+]
+Method = Annotated[
+    str | None,
+    typer.Option("--method", metavar="NAME", help="Method of a TorchScript model.", rich_help_panel=_TORCH),
+]
+State = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="HOW",
+        help="Attributes that TorchScript changes: carry (inputs and outputs) or fresh (as in the file, in every run).",
+        rich_help_panel=_TORCH,
     ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -18,6 +20,7 @@ from typing import Any
 from ..symbolic.errors import InputSpecError, MissingDependency
 
 _ATTRIBUTE = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+_ARGUMENT = re.compile(r"^\s*[A-Za-z_]\w*\s*=")
 _UNNAMED = re.compile(r"^arr_\d+$")
 
 
@@ -80,19 +83,54 @@ def _import(name: str, asked: str) -> ModuleType:
         raise InputSpecError(f"{asked} needs the module {error.name}, which is not installed") from error
 
 
+def torch_options(
+    model: str, framework: str | None, factory: str | None, model_args: str | None, key: str | None,
+    allow_globals: Sequence[str] | None, capture: str | None, method: str | None, state: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The options of the PyTorch frontend that are given; raises where the model is another framework's."""
+    given = {
+        "factory": factory, "model_args": model_args, "key": key, "allow_globals": allow_globals, "capture": capture,
+        "method": method, "state": state,
+    }  # fmt: skip
+    given = {name: value for name, value in given.items() if value}
+    if not given:
+        return {}
+    if Path(model).exists():
+        from ..converters.files import identify
+
+        framework = identify(model, framework).framework
+    if framework not in (None, "torch"):
+        flags = {"factory": "--model", "model_args": "--model-args", "allow_globals": "--allow-global"}
+        shown = ", ".join(flags.get(name, f"--{name}") for name in given)
+        raise InputSpecError(f"{shown}: for PyTorch models only; {model} is of {framework}")
+    if "model_args" in given:
+        try:
+            given["model_args"] = json.loads(str(model_args))
+        except ValueError as error:
+            raise InputSpecError(f"--model-args is no JSON ({error}): {model_args}") from error
+    return given
+
+
 def read_inputs(specs: Sequence[str] | None, arrays: Path | None) -> tuple[Any, dict[str | int, dict[int, str]] | None]:
     """The arguments ``inputs`` and ``dynamic`` of `to_onnx`.
 
     Args:
-        specs: Specs as text. Where there are arrays too, they only name the open dims.
-        arrays: An ``.npz`` or ``.npy`` file. Arrays without names are positional.
+        specs: Specs as text. Where there are arrays too, they only name the open dims. ``name=value`` is an argument
+            that is no tensor.
+        arrays: An ``.npz``, ``.npy`` or ``.pt`` file. Arrays without names are positional.
     """
     from ..symbolic.spec import parse_spec
 
-    parsed = [parse_spec(text) for text in specs or ()]
+    plain = dict(_argument(text) for text in specs or () if _ARGUMENT.match(text))
+    specs = [text for text in specs or () if not _ARGUMENT.match(text)]
+    parsed = [parse_spec(text) for text in specs]
     if arrays is None:
+        if plain:
+            return {**{spec.name: spec for spec in parsed}, **plain}, None
         return (tuple(specs) if specs else None), None
     values = _load_arrays(arrays)
+    if plain and isinstance(values, tuple):
+        raise InputSpecError(f"the arrays in {arrays} have no names, so {', '.join(plain)} can't be given beside them")
     dynamic: dict[str | int, dict[int, str]] = {}
     for spec in parsed:
         if isinstance(values, tuple):
@@ -110,7 +148,16 @@ def read_inputs(specs: Sequence[str] | None, arrays: Path | None) -> tuple[Any, 
                 f"--input {spec} does not fit its array in {arrays}: {values[spec.name].dtype}{list(shape)}"
             )
         dynamic[spec.name] = {axis: dim for axis, dim in enumerate(spec.shape) if isinstance(dim, str)}
-    return values, dynamic or None
+    return ({**values, **plain} if plain else values), dynamic or None
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    """``name=value``: a Python literal, else the text itself."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        return name.strip(), value.strip()
 
 
 def read_reference(path: Path) -> dict[str, Any]:
@@ -126,6 +173,8 @@ def _load_arrays(path: Path) -> Any:
 
     if not path.is_file():
         raise InputSpecError(f"there is no file {path}")
+    if path.suffix in (".pt", ".pth"):
+        return _load_tensors(path)
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -137,6 +186,24 @@ def _load_arrays(path: Path) -> Any:
     if not arrays:
         raise InputSpecError(f"{path} holds no arrays")
     return tuple(arrays.values()) if all(map(_UNNAMED.match, arrays)) else arrays
+
+
+def _load_tensors(path: Path) -> Any:
+    """Tensors that torch saved: one, a list or tuple of them, or a dict by name."""
+    from ..converters.files import identify
+    from ..converters.from_torch.checkpoint import read_checkpoint
+    from ..converters.from_torch.weights import to_numpy
+
+    kind = identify(path, "torch")
+    if kind.format not in ("checkpoint", "legacy"):
+        raise InputSpecError(f"{path} is {kind}, not a file of tensors")
+    loaded = read_checkpoint(path, legacy=kind.format == "legacy", trust=False, allowed=())
+    named = isinstance(loaded, dict)
+    parts = list(loaded.values() if named else loaded if isinstance(loaded, (list, tuple)) else [loaded])
+    if not parts or not all(hasattr(part, "detach") for part in parts):
+        raise InputSpecError(f"{path} holds no tensors, list of tensors or dict of tensors")
+    arrays = [to_numpy(part) for part in parts]
+    return dict(zip(map(str, loaded), arrays, strict=True)) if named else tuple(arrays)
 
 
 def result_path(output: Path | None, model: str, opset: int) -> Path:

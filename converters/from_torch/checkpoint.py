@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -78,13 +81,11 @@ class _Allowed:
     """A class or function by its full name, as `torch.serialization.safe_globals` takes it."""
 
     def __init__(self, name: str):
-        import importlib
-
         module, _, attribute = name.rpartition(".")
         if not module:
             raise InputSpecError(f"--allow-global takes a full name such as argparse.Namespace, not {name!r}")
         try:
-            self.pair = (getattr(importlib.import_module(module), attribute), name)
+            self.pair = (getattr(import_module(module), attribute), name)
         except (ImportError, AttributeError) as error:
             raise InputSpecError(f"there is no {name} to allow ({_first_line(error)})") from error
 
@@ -256,23 +257,39 @@ def _called(factory: Callable[..., Any], name: str, arguments: Any) -> Any:
 
 
 def _imported(text: str) -> Any:
-    import importlib
-
-    module_name, _, attribute = text.partition(":")
+    module_name, _, attribute = text.rpartition(":")
     if not module_name or not attribute:
         raise InputSpecError(f"the model {text!r} is not of the form package.module:factory")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = _from_file(Path(module_name)) if module_name.endswith(".py") else import_module(module_name)
     except ModuleNotFoundError as error:
         missing = error.name or module_name
         if missing == module_name or module_name.startswith(f"{missing}."):
             raise InputSpecError(f"there is no module {missing} (from {text})") from error
-        raise MissingDependency(missing, "torch", f"{text}", command=f"pip install {missing}") from error
+        raise MissingDependency(missing, "torch", text, command=f"pip install {missing}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise InputSpecError(f"{module_name} has no attribute {attribute}")
         found = getattr(found, part)
     return found
+
+
+def _from_file(path: Path) -> Any:
+    """A module from its .py file; classes of the same file are the same classes when it is asked for again."""
+    if not path.is_file():
+        raise InputSpecError(f"there is no file {path}")
+    name = f"anyonnx_model_{path.stem}_{abs(hash(path.resolve()))}"
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
 
 
 def fill(module: Any, weights: Mapping[str, Any], path: Path) -> Any:

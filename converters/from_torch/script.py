@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.dims import Dim
 from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec, parse_spec
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed
+from . import complex_nodes
 from .capture import FAILURES, plain_attention
 from .graph import onnx_dtype
 from .inputs import Arguments, bind
@@ -314,7 +316,10 @@ class ScriptSource(Source):
         from torch.utils import _pytree as pytree
 
         walk = ScriptWalk(g, self.module._c, self.program)
-        values = [g.input(s.name, s.dtype, list(s.shape)) for s in self.specs]
+        values = [
+            complex_nodes.as_input(g, s.name, s.dtype, [Dim(d) if isinstance(d, str) else d for d in s.shape])
+            for s in self.specs
+        ]
         given = iter(zip(values, self._kinds, strict=False))
 
         def argument(leaf: Any) -> Any:
@@ -349,8 +354,8 @@ class ScriptSource(Source):
         for name, path in zip(self.output_names, self._places, strict=False):
             value = found.get(path)
             if isinstance(value, Tensor):
-                walk.g.output(walk.read(value), name)
-            elif is_number(value):
+                walk.g.output(complex_nodes.as_output(walk.g, walk.read(value)), name)
+            elif value is not None and is_number(value):
                 walk.g.output(as_value(walk.g, value), name)
             else:
                 raise CaptureError(f"the output {name} is a {type(value).__name__} in the converted model")

@@ -14,11 +14,14 @@ import onnx_ir as ir
 
 from ...symbolic.adapt import run_symbolic
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.complex.number import Complex
 from ...symbolic.dims import Dim
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
 from ...symbolic.registry import Symbolic, registry
 from ...symbolic.value import Value
+from . import complex_nodes
 from . import script_numbers as numbers
+from .graph import onnx_dtype
 from .script_merge import Merge
 from .script_program import Block, Op, dtype_of
 from .script_values import Items, Memory, Record, Table, Tensor, leaves
@@ -139,6 +142,8 @@ class ScriptWalk:
         import torch
 
         if isinstance(value, torch.Tensor):
+            if value.layout is not torch.strided or onnx_dtype(value.dtype) is None:
+                raise TranslationError(f"{path or 'a constant'} is a {value.dtype} tensor, which ONNX doesn't have")
             made = Tensor(self.weights.value(path or f"constant_{len(self._kept)}", value), 0, path)
             self._kept.append(value)
             return made
@@ -168,16 +173,17 @@ class ScriptWalk:
 
     # --- tensors -----------------------------------------------------------------------------------------------------
 
-    def tensor(self, value: Value) -> Tensor:
+    def tensor(self, value: Value | Complex) -> Tensor:
         """A value as a new tensor of the program."""
         return self.memory.tensor(value)
 
-    def read(self, tensor: Tensor) -> Value:
+    def read(self, tensor: Tensor) -> Any:
         """The present value of a tensor."""
         return self.memory.read(tensor)
 
     def _function(self, op: Op, args: list[Any]) -> list[Any]:
-        row = self.lookup(op)
+        complex_ = any(isinstance(leaf, Tensor) and isinstance(self.read(leaf), Complex) for _, leaf in leaves(args))
+        row = self.lookup(op, complex_)
         schema = op.schema
         if row is None:
             raise self._missing(op)
@@ -202,11 +208,14 @@ class ScriptWalk:
         """The (first) result of an op through its symbolic function."""
         return self._function(op, args)[0]
 
-    def lookup(self, op: Op) -> Symbolic | None:
-        """The symbolic function of an op: by name and overload, else by name."""
-        opset = self.memory.frames[0].g.opset
-        name = op.name
-        return registry.lookup("aten", name, opset) or registry.lookup("aten", name.rsplit(".", 1)[0], opset)
+    def lookup(self, op: Op, is_complex: bool = False) -> Symbolic | None:
+        """The symbolic function of an op: by name and overload, else by name; a complex one where no other is."""
+        opset, name = self.memory.frames[0].g.opset, op.name
+        for dialect in ("aten.complex",) if is_complex else ("aten", "aten.complex"):
+            for wanted in (name, name.rsplit(".", 1)[0]):
+                if (row := registry.lookup(dialect, wanted, opset)) is not None:
+                    return row
+        return None
 
     def _missing(self, op: Op) -> UnsupportedOps:
         """The error for an op without a symbolic function, which names all others that may still be met."""
@@ -267,10 +276,10 @@ class ScriptWalk:
     def _wrapped(self, result: Any, viewed: Tensor | None, op: Op, args: Sequence[Any], call: Callable[..., Any],
                  which: int) -> Any:  # fmt: skip
         """A result of a symbolic function as the program has it: tensor, number, or view of an operand's memory."""
-        if not isinstance(result, Value):
+        if not isinstance(result, (Value, Complex)):
             return result
         if op.schema.returns and len(op.schema.returns) > which and _is_number_type(op.schema.returns[which].type):
-            return numbers.simplest(self.g, result)
+            return numbers.simplest(self.g, result) if isinstance(result, Value) else result
         if viewed is None:
             return self.tensor(result)
         scatter = scatter_of(self, op, args) if len(op.schema.returns) == 1 else None
@@ -283,12 +292,11 @@ class ScriptWalk:
         """The result of an in-place op, which becomes the value of its first operand."""
         target = args[0]
         written = [a for a in op.schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-        if not isinstance(target, Tensor) or len(written) != 1 or not isinstance(result, Value):
+        if not isinstance(target, Tensor) or len(written) != 1 or not isinstance(result, (Value, Complex)):
             raise UnsupportedOps([MissingOp("aten", op.kind, 1, (op.location,), "writes to its arguments")])
         before = self.read(target)
-        if result.dtype is not before.dtype:
-            result = self.g.Cast(result, to=before.dtype)
-        if result.sizes is None:
+        result = complex_nodes.like(self.g, result, before)
+        if isinstance(result, Value) and result.sizes is None:
             result.sizes = before.sizes
         self.memory.write(target, result)
         return target

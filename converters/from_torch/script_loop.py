@@ -14,6 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.complex.number import Complex
 from ...symbolic.control import common_sizes
 from ...symbolic.dims import Dim, Sizes
 from ...symbolic.errors import AnyonnxError, TranslationError
@@ -234,6 +235,8 @@ class _Loop:
                 return _Form(numbers.kind(new), (), False)
         if isinstance(new, Tensor) and isinstance(old, Tensor):
             value, before = self._value(new), self._value(old)
+            if isinstance(value, Complex):
+                raise self._refusal("a complex tensor")
             return _Form(value.element, self._common(before.sizes, value.sizes), True)
         if isinstance(new, Value) and isinstance(old, Value) and not numbers.is_known(new):
             return _Form(new.element, new.sizes, bool(new.sizes))
@@ -286,7 +289,8 @@ class _Loop:
 
     def _value(self, tensor: Tensor) -> Value:
         # the frame is left already: what a tensor of the body was read as last is its value
-        return tensor.value if tensor.born > self.walk.memory.now else self.walk.read(tensor)
+        value: Value = tensor.value if tensor.born > self.walk.memory.now else self.walk.read(tensor)
+        return value
 
     def _refusal(self, what: str) -> TranslationError:
         return TranslationError(f"a loop over data carries {what}", op="prim::Loop", location=self.op.location)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.complex.number import Complex
 from ...symbolic.errors import TranslationError
 from ...symbolic.value import Value
 from . import script_numbers as numbers
@@ -101,9 +102,12 @@ class Merge:
         found = self.ends[which].get(id(thing))
         return thing.contents() if found is None else found[1]
 
-    def _pair(self, a: Value, b: Value) -> Callable[[Sequence[Value]], Value]:
+    def _pair(self, a: Any, b: Any) -> Callable[[Sequence[Value]], Any]:
         if a is b:
             return lambda _: a
+        if isinstance(a, Complex) and isinstance(b, Complex):
+            real, imag = self._pair(a.real, b.real), self._pair(a.imag, b.imag)
+            return lambda results: Complex(real(results), imag(results))
         place = len(self._pairs)
         self._pairs.append((a, b))
         return lambda results: results[place]

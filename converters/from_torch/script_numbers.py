@@ -194,7 +194,8 @@ def unary(g: GraphBuilder, op: str, x: Number) -> Number | None:
 
 def _rounded(g: GraphBuilder, op: str, x: Number) -> Number:
     if is_known(x):
-        return {"floor": math.floor, "ceil": math.ceil, "round": round}[op](x)  # type: ignore[arg-type, operator]
+        rounding: dict[str, Callable[[Any], Any]] = {"floor": math.floor, "ceil": math.ceil, "round": round}
+        return int(rounding[op](x))
     if kind(x) != FLOAT:
         return x
     rounded = g.call(op.capitalize(), as_value(g, x, FLOAT))
@@ -204,7 +205,7 @@ def _rounded(g: GraphBuilder, op: str, x: Number) -> Number:
 def converted(g: GraphBuilder, x: Number, wanted: ir.DataType) -> Number:
     """int(x), float(x), bool(x)."""
     if is_known(x):
-        found: Number = {INT: int, FLOAT: float, BOOL: bool}[wanted](x)  # type: ignore[arg-type]
+        found: Number = {INT: int, FLOAT: float, BOOL: bool}[wanted](x)
         return found
     if wanted == BOOL and isinstance(x, Dim):
         truth = compare_sizes("ne", x, 0)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.complex.number import Complex
 from ...symbolic.dims import Dim
 from ...symbolic.errors import TranslationError
 from ...symbolic.value import Value
@@ -53,8 +54,10 @@ class Tensor(Mutable):
 
     __slots__ = ("attribute", "base", "born", "lost", "replay", "scatter", "seen", "value")
 
-    def __init__(self, value: Value, born: int, attribute: str = ""):
-        self.value, self.born, self.attribute = value, born, attribute
+    def __init__(self, value: Value | Complex, born: int, attribute: str = ""):
+        # a complex tensor is handed on like any other: the type says Value for the sake of the many that aren't
+        self.value: Any = value
+        self.born, self.attribute = born, attribute
         self.base: Tensor | None = None
         self.replay: Callable[[Value], Value] | None = None
         self.scatter: Callable[[Value, Value], Value] | None = None
@@ -200,7 +203,7 @@ class Memory:
 
     # --- making ------------------------------------------------------------------------------------------------------
 
-    def tensor(self, value: Value) -> Tensor:
+    def tensor(self, value: Value | Complex) -> Tensor:
         """A new tensor."""
         return Tensor(value, self.now)
 
@@ -213,7 +216,7 @@ class Memory:
         return Table(items, self.now)
 
     def view(
-        self, base: Tensor, value: Value, replay: Callable[[Value], Value],
+        self, base: Tensor, value: Value | Complex, replay: Callable[[Value], Value],
         scatter: Callable[[Value, Value], Value] | None,
     ) -> Tensor:  # fmt: skip
         """A tensor that looks at the memory of another."""
@@ -223,8 +226,8 @@ class Memory:
 
     # --- reading and writing -----------------------------------------------------------------------------------------
 
-    def read(self, tensor: Tensor) -> Value:
-        """The present value of a tensor."""
+    def read(self, tensor: Tensor) -> Any:
+        """The present value of a tensor: a Value, or a Complex."""
         if tensor.lost:
             raise TranslationError(tensor.lost, location=self.g.location)
         if tensor.base is None:
