@@ -48,6 +48,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "BlockLSTM": ("i", "cs", "f", "o", "ci", "co", "h"), "BlockLSTMV2": ("i", "cs", "f", "o", "ci", "co", "h"),
     "LSTMBlockCell": ("i", "cs", "f", "o", "ci", "co", "h"), "GRUBlockCell": ("r", "u", "c", "h"),
     "BroadcastGradientArgs": ("r0", "r1"), "RaggedRange": ("rt_nested_splits", "rt_dense_values"),
+    "SparseReshape": ("output_indices", "output_shape"),
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ..nn.weights import channels_last_kernel, depthwise_kernel, transposed_conv
 from ..registry import symbolic
 from ..value import Value
 from ..xla.kernels import call
-from .common import DIALECT, cast, int64, ints, refused, sizes_of
+from .common import DIALECT, as_value, cast, int64, ints, refused, size_at, sizes_of
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -119,28 +119,44 @@ def conv_backprop_input(
     data_format: str = "NHWC",
 ) -> Value:
     """Conv2DBackpropInput(input_sizes: int32, filter: T, out_backprop: T, ...) -> T: a transposed convolution"""
-    op = "Conv2DBackpropInput"
     weight = transposed_conv_kernel(g, kernel)
     source = _enter(g, x, data_format)
     steps, spread = _spatial(strides, data_format), _spatial(dilations or [1] * x.rank, data_format)
-    asked = _spatial(sizes_of(g, sizes, op), data_format)
+    asked = _spatial(sizes_of(g, sizes, "Conv2DBackpropInput"), data_format)
     fixed = _padding(padding, explicit_paddings, data_format)
     pads: list[tuple[int, int]] = []
+    cuts: dict[int, tuple[Value, Any]] = {}
     for i, (k, s, d) in enumerate(zip(nn.fixed_kernel(weight), steps, spread, strict=True)):
-        span = (k - 1) * d + 1
-        want, have = asked[i], source.dim(i + 2)
+        want, have = asked[i], size_at(g, source, i + 2)
         before: int | None = fixed[i][0] if not isinstance(fixed, str) else 0 if fixed == "VALID" else None
-        total = None if have is None or isinstance(want, Value) else (have - 1) * s + span - want
-        if not isinstance(total, int):
-            raise refused(g, op, "the asked size has to follow from the input's size")
-        if before is None:  # the padding that the convolution of that size has
-            before = max(total, 0) // 2
-        pads.append((before, total - before))
+        overlap = (k - 1) * d + 1 - s  # have * s + overlap elements, where nothing is cut off
+        total = None if isinstance(have, Value) or isinstance(want, Value) else have * s + overlap - want
+        if isinstance(total, int):
+            before = max(total, 0) // 2 if before is None else before
+            pads.append((before, total - before))
+            continue
+        pads.append((0, 0))
+        surplus = g.Sub(g.Add(g.Mul(as_value(g, have), s), overlap), as_value(g, want))
+        # the padding that the convolution of that size has
+        cuts[i + 2] = g.Div(g.Max(surplus, 0), 2) if before is None else g.constant(before), want
     y = nn.conv_transpose(g, source, weight, strides=steps, dilations=spread, pads=pads)
-    known = [w if isinstance(w, int) else None for w in asked]
+    y = _cut(g, y, cuts) if cuts else y
+    known = [None if isinstance(w, Value) else w for w in asked]
     assert y.sizes is not None
     y.sizes = (*y.sizes[:2], *(w if w is not None else s for w, s in zip(known, y.sizes[2:], strict=True)))
     return _leave(g, y, data_format)
+
+
+def _cut(g: GraphBuilder, y: Value, cuts: dict[int, tuple[Value, Any]]) -> Value:
+    """Parts of axes, by their first place and size, which are known at run time only; zeros follow what ends early."""
+    starts = [start for start, _ in cuts.values()]
+    ends = [g.Add(start, as_value(g, size)) for start, size in cuts.values()]
+    behind: list[Any] = [0] * (2 * y.rank)
+    for axis, end in zip(cuts, ends, strict=True):
+        behind[y.rank + axis] = g.Max(g.Sub(end, as_value(g, size_at(g, y, axis))), 0)
+    longer = call(g, "Pad", y, g.shape_vector(behind))
+    result: Value = g.Slice(longer, g.shape_vector(starts), g.shape_vector(ends), list(cuts))
+    return result
 
 
 @symbolic(DIALECT, "BiasAdd", "BiasAddV1")
@@ -297,6 +313,48 @@ def lrn(
     size = 2 * depth_radius + 1
     y = g.LRN(channels_first(g, x), size=size, alpha=float(alpha) * size, beta=float(beta), bias=float(bias))
     return channels_last(g, y)
+
+
+@symbolic(DIALECT, "ExtractImagePatches")
+def extract_image_patches(
+    g: GraphBuilder,
+    x: Value,
+    *,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+) -> Value:
+    """ExtractImagePatches(images: T, ksizes, strides, rates, padding) -> T"""
+    y, counts = x, []
+    for axis in (1, 2):
+        # gathering adds an axis: that of rows lies before the columns'
+        y, count = _windows(g, y, axis + (axis == 2), size_at(g, x, axis), ksizes[axis], strides[axis], rates[axis],
+                            padding)  # fmt: skip
+        counts.append(count)
+    patches = g.Transpose(y, perm=[0, 1, 3, 2, 4, 5])
+    channels = size_at(g, x, 3)
+    depth = ksizes[1] * ksizes[2] * channels if not isinstance(channels, Value) else -1
+    return g.reshape(patches, [size_at(g, x, 0), *counts, depth])
+
+
+def _windows(
+    g: GraphBuilder, x: Value, axis: int, size: Any, width: int, step: int, rate: int, padding: str
+) -> tuple[Value, Value]:
+    """Windows along an axis, as two axes: windows and their elements; and how many there are."""
+    span = (width - 1) * rate + 1
+    length = as_value(g, size)
+    if padding == "VALID":
+        count = g.Max(g.Div(g.Add(g.Sub(length, span), step), step), 0)
+    else:
+        count = g.Div(g.Add(length, step - 1), step)
+        total = g.Max(g.Sub(g.Add(g.Mul(g.Sub(count, 1), step), span), length), 0)
+        pads: list[Any] = [0] * (2 * x.rank)
+        pads[axis] = g.Div(total, 2)
+        pads[x.rank + axis] = g.Sub(total, pads[axis])
+        x = call(g, "Pad", x, g.shape_vector(pads))
+    starts = g.Unsqueeze(g.Mul(g.Range(0, count, 1), step), [1])
+    return g.Gather(x, g.Add(starts, np.arange(width) * rate), axis=axis), count
 
 
 @symbolic(DIALECT, "SpaceToDepth")

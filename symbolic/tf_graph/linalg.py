@@ -8,7 +8,13 @@ import numpy as np
 import onnx_ir as ir
 
 from ..linalg.cholesky import cholesky as cholesky_of
-from ..linalg.solve import solve
+from ..linalg.eigh import eigh as eigh_of
+from ..linalg.qr import qr as qr_of
+from ..linalg.solve import lu as lu_of
+from ..linalg.solve import sign_and_log, solve
+from ..linalg.steps import broadcast_batches
+from ..linalg.svd import singular_values
+from ..linalg.triangular import triangular_solve as triangular_solve_of
 from ..nn.weights import transposed
 from ..registry import symbolic
 from ..value import Value
@@ -95,6 +101,62 @@ def matrix_inverse(g: GraphBuilder, x: Value, *, adjoint: bool = False) -> Value
     """MatrixInverse(input: T, adjoint: bool) -> T"""
     _square(g, x, "MatrixInverse")
     return solve(g, _turned(g, x, adjoint))
+
+
+@symbolic(DIALECT, "MatrixSolve", "BatchMatrixSolve")
+def matrix_solve(g: GraphBuilder, a: Value, b: Value, *, adjoint: bool = False) -> Value:
+    """MatrixSolve(matrix: T, rhs: T, adjoint: bool) -> T"""
+    _square(g, a, "MatrixSolve")
+    return solve(g, _turned(g, a, adjoint), b)
+
+
+@symbolic(DIALECT, "MatrixTriangularSolve", "BatchMatrixTriangularSolve")
+def triangular_solve(g: GraphBuilder, a: Value, b: Value, *, lower: bool = True, adjoint: bool = False) -> Value:
+    """MatrixTriangularSolve(matrix: T, rhs: T, lower: bool, adjoint: bool) -> T"""
+    _square(g, a, "MatrixTriangularSolve")
+    a, b = broadcast_batches(g, a, b)
+    return triangular_solve_of(g, a, b, lower=lower, transposed=adjoint)
+
+
+@symbolic(DIALECT, "LogMatrixDeterminant")
+def log_determinant(g: GraphBuilder, x: Value) -> list[Value]:
+    """LogMatrixDeterminant(input: T) -> sign: T, log_abs_determinant: T"""
+    _square(g, x, "LogMatrixDeterminant")
+    factors, pivots, _ = lu_of(g, x)
+    return list(sign_and_log(g, factors, pivots))
+
+
+@symbolic(DIALECT, "Lu")
+def lu(g: GraphBuilder, x: Value, *, output_idx_type: ir.DataType = _T.INT32) -> list[Value]:
+    """Lu(input: T, output_idx_type: type) -> lu: T, p: output_idx_type"""
+    _square(g, x, "Lu")
+    factors, _, permutation = lu_of(g, x)
+    return [factors, cast(g, permutation, output_idx_type)]
+
+
+@symbolic(DIALECT, "Qr")
+def qr(g: GraphBuilder, x: Value, *, full_matrices: bool = False) -> list[Value]:
+    """Qr(input: T, full_matrices: bool) -> q: T, r: T"""
+    return list(qr_of(g, x, complete=full_matrices))
+
+
+@symbolic(DIALECT, "Svd")
+def svd(g: GraphBuilder, x: Value, *, compute_uv: bool = True, full_matrices: bool = False) -> Value:
+    """Svd(input: T, compute_uv: bool, full_matrices: bool) -> s: T, u: T, v: T"""
+    if compute_uv:
+        raise refused(g, "Svd", "singular vectors aren't supported: their signs are free")
+    if not all(isinstance(x.dim(a), int) for a in (-2, -1)):
+        raise refused(g, "Svd", "matrices whose order isn't known before the model runs aren't supported")
+    return singular_values(g, x)
+
+
+@symbolic(DIALECT, "SelfAdjointEigV2")
+def eigh(g: GraphBuilder, x: Value, *, compute_v: bool = True) -> Value:
+    """SelfAdjointEigV2(input: T, compute_v: bool) -> e: T, v: T"""
+    if compute_v:
+        raise refused(g, "SelfAdjointEigV2", "eigenvectors aren't supported: their signs are free")
+    _square(g, x, "SelfAdjointEigV2")
+    return eigh_of(g, x, vectors=False)[0]
 
 
 @symbolic(DIALECT, "Cross")

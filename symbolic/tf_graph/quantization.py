@@ -8,7 +8,8 @@ import numpy as np
 
 from ..registry import symbolic
 from ..value import Value
-from .common import DIALECT, number, refused
+from ..xla.kernels import call
+from .common import DIALECT, number
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -67,26 +68,51 @@ def quantize_and_dequantize(
     axis: int = -1,
 ) -> Value:
     """QuantizeAndDequantizeV2(input: T, input_min: T, input_max: T, signed_input, num_bits, range_given ...) -> T"""
-    if round_mode != "HALF_TO_EVEN":
-        raise refused(g, "QuantizeAndDequantizeV2", f"the rounding {round_mode} isn't supported")
-    if not range_given:
-        raise refused(g, "QuantizeAndDequantizeV2", "a range that is taken from the input isn't supported")
-    f = x.element.numpy().type
-    bottom = -(2 ** (num_bits - 1)) + int(narrow_range) if signed_input else 0
-    top = 2 ** (num_bits - 1) - 1 if signed_input else 2**num_bits - 1
-    ends = [np.asarray(v.array) if v.array is not None else None for v in (low, high)]
-    if ends[0] is None or ends[1] is None:
-        raise refused(g, "QuantizeAndDequantizeV2", "a range computed by the model isn't supported")
-    shape = [1] * x.rank
-    if axis >= 0:
-        shape[axis] = -1
-    least, most = (np.asarray(e, f).reshape(shape if axis >= 0 else []) for e in ends)
-    with np.errstate(divide="ignore"):  # the scale that makes both ends fit, taken from the end that needs more
-        by_low = np.where(bottom * least > 0, f(bottom) / least, np.finfo(f).max)
-        by_high = np.where(top * most > 0, f(top) / most, np.finfo(f).max)
-    scale = np.minimum(by_low, by_high).astype(f)
-    inverse = np.where(by_low < by_high, least / f(bottom or 1), most / f(top)).astype(f)
-    if np.any(scale == np.finfo(f).max):
-        raise refused(g, "QuantizeAndDequantizeV2", "an empty range isn't supported")
-    inside = g.Min(g.Max(x, g.constant((f(bottom) * inverse).astype(f))), g.constant((f(top) * inverse).astype(f)))
-    return g.Mul(g.Round(g.Mul(inside, g.constant(scale))), g.constant(inverse))
+    dtype = x.element.numpy()
+    bottom = float(-(2 ** (num_bits - 1)) + int(narrow_range) if signed_input else 0)
+    top = float(2 ** (num_bits - 1) - 1 if signed_input else 2**num_bits - 1)
+    others = [a for a in range(x.rank) if axis >= 0 and a != axis]
+    if range_given:
+        least, most = (g.Unsqueeze(v, others) if others and v.rank else v for v in (low, high))
+    elif x.rank:
+        axes = others if axis >= 0 else list(range(x.rank))
+        least, most = (call(g, op, x, axes, keepdims=int(axis >= 0)) for op in ("ReduceMin", "ReduceMax"))
+    else:
+        least = most = x
+    # the scale that makes both ends fit, taken from the end that needs more
+    largest = g.constant(np.array(np.finfo(dtype).max, dtype))
+    by_low = g.Where(g.Greater(g.Mul(least, bottom), 0.0), g.Div(bottom, least), largest)
+    by_high = g.Where(g.Greater(g.Mul(most, top), 0.0), g.Div(top, most), largest)
+    scale = g.Min(by_low, by_high)
+    inverse = g.Where(g.Less(by_low, by_high), g.Div(least, bottom or 1.0), g.Div(most, top))
+    inside = g.Max(g.Min(x, g.Mul(inverse, top)), g.Mul(inverse, bottom)) if range_given else x
+    scaled = g.Mul(inside, scale)
+    whole = g.Round(scaled) if round_mode == "HALF_TO_EVEN" else g.Floor(g.Add(scaled, 0.5))
+    return g.Mul(whole, inverse)
+
+
+@symbolic(DIALECT, "QuantizeAndDequantizeV3")
+def quantize_and_dequantize_v3(
+    g: GraphBuilder,
+    x: Value,
+    low: Value,
+    high: Value,
+    bits: Value,
+    *,
+    signed_input: bool = True,
+    range_given: bool = True,
+    narrow_range: bool = False,
+    axis: int = -1,
+) -> Value:
+    """QuantizeAndDequantizeV3(input: T, input_min: T, input_max: T, num_bits: int32, signed_input ...) -> T"""
+    return quantize_and_dequantize(
+        g,
+        x,
+        low,
+        high,
+        signed_input=signed_input,
+        num_bits=number(g, bits, "QuantizeAndDequantizeV3", "a number of bits"),
+        range_given=range_given,
+        narrow_range=narrow_range,
+        axis=axis,
+    )

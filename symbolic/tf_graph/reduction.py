@@ -221,6 +221,39 @@ def segment_mean(g: GraphBuilder, x: Value, ids: Value) -> Value:
     return g.Div(total, g.Unsqueeze(rows, list(range(1, x.rank))) if x.rank > 1 else rows)
 
 
+def _sparse(name: str, root: int) -> None:
+    """Sums of gathered rows, divided by the count of rows of each segment to the power of 1 / root (0: not at all)."""
+
+    def reduced(g: GraphBuilder, x: Value, indices: Value, ids: Value, count: Value) -> Value:
+        rows = g.Gather(x, int64(g, indices), axis=0)
+        total = _segments(g, rows, ids, count, "add", 0)
+        if not root:
+            return total
+        ones = g.Expand(like(g, 1, x), g.Shape(ids))
+        counts = g.Max(_segments(g, ones, ids, count, "add", 0), like(g, 1, x))
+        counts = g.Sqrt(counts) if root == 2 else counts
+        return g.Div(total, g.Unsqueeze(counts, list(range(1, x.rank))) if x.rank > 1 else counts)
+
+    @symbolic(DIALECT, name)
+    def function(g: GraphBuilder, x: Value, indices: Value, ids: Value, *, sparse_gradient: bool = False) -> Value:
+        # ids are sorted; without any, there are no segments
+        last = g.ReduceMax(g.Concat(g.constant([-1]), int64(g, ids), axis=0), keepdims=0)
+        return reduced(g, x, indices, ids, g.Add(last, 1))
+
+    @symbolic(DIALECT, f"{name}WithNumSegments")
+    def counted(
+        g: GraphBuilder, x: Value, indices: Value, ids: Value, count: Value, *, sparse_gradient: bool = False
+    ) -> Value:
+        return reduced(g, x, indices, ids, count)
+
+    function.__doc__ = f"{name}(data: T, indices: Tidx, segment_ids: Tsegmentids) -> T"
+    counted.__doc__ = f"{name}WithNumSegments(data: T, indices: Tidx, segment_ids, num_segments) -> T"
+
+
+for _suffix, _root in {"Sum": 0, "Mean": 1, "SqrtN": 2}.items():
+    _sparse(f"SparseSegment{_suffix}", _root)
+
+
 @symbolic(DIALECT, "Bincount", "DenseBincount")
 def bincount(g: GraphBuilder, x: Value, size: Value, weights: Value, *, binary_output: bool = False) -> Value:
     """DenseBincount(input: Tidx, size: Tidx, weights: T, binary_output: bool) -> T"""

@@ -334,6 +334,25 @@ CASES: dict[str, Case] = {
     # --- linear algebra
     "cholesky": (lambda a: (jnp.linalg.cholesky(a), jnp.linalg.cholesky(-a)), (DEFINITE,)),
     "lu": (lambda a, b: (lax.linalg.lu(a), lax.linalg.lu(b), lax.linalg.lu(b.T)), (SQUARE, f32(4, 2))),
+    "qr": (
+        lambda a, b: (*jnp.linalg.qr(a), *jnp.linalg.qr(b, mode="complete"), *jnp.linalg.qr(b.T)),
+        (SQUARE, f32(4, 2)),
+    ),
+    "reflections": (
+        lambda a, c: (
+            lax.linalg.householder_product(a, a[0] * 0.1 + 0.3),
+            [
+                lax.linalg.ormqr(a, a[0] * 0.1 + 0.3, c if left else c.T, left=left, transpose=turned)
+                for left in (True, False)
+                for turned in (True, False)
+            ],
+        ),
+        (f32(4, 3), f32(4, 2)),
+    ),
+    "singular values": (
+        lambda a, b: (jnp.linalg.svd(a, compute_uv=False), jnp.linalg.norm(b, 2), jnp.linalg.cond(a)),
+        (SQUARE, f32(4, 2)),
+    ),
     "solve": (lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.det(a)), (SQUARE, f32(4, 2))),
     "solve many": (lambda a: (jnp.linalg.solve(a, a * 2), list(jnp.linalg.slogdet(a))), (f32(2, 3, 3),)),
     "triangular solve": (
