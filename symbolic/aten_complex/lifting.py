@@ -25,26 +25,26 @@ from .operands import DIALECT, component, is_complex, number, part_type, refused
 STRUCTURAL = frozenset(
     {
         "_local_scalar_dense", "_reshape_alias", "_unsafe_index", "_unsafe_index_put", "_unsafe_view", "alias",
-        "alias_copy", "as_strided", "as_strided_copy", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag",
-        "broadcast_tensors", "broadcast_to", "cat", "channel_shuffle", "chunk", "clone", "column_stack",
-        "concat", "concatenate", "constant_pad_nd", "contiguous", "cumsum", "detach", "detach_copy", "diag",
-        "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "dropout", "dsplit",
-        "dstack", "empty", "empty_like", "empty_permuted", "empty_strided", "expand", "expand_as",
+        "alias_copy", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors",
+        "broadcast_to", "cartesian_prod", "cat", "channel_shuffle", "chunk", "clone", "column_stack",
+        "combinations", "concat", "concatenate", "constant_pad_nd", "contiguous", "cumsum", "detach",
+        "detach_copy", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter",
+        "diff", "dropout", "dsplit", "dstack", "empty", "empty_like", "empty_permuted", "expand", "expand_as",
         "expand_copy", "feature_dropout", "fft_fftshift", "fft_ifftshift", "fill", "flatten", "flip", "fliplr",
         "flipud", "full", "full_like", "gather", "hsplit", "hstack", "index", "index_add", "index_copy",
-        "index_fill", "index_put", "index_select", "item", "lift", "lift_fresh", "lift_fresh_copy", "mT",
-        "masked_fill", "masked_scatter", "masked_select", "mean", "meshgrid", "moveaxis", "movedim", "narrow",
-        "narrow_copy", "native_dropout", "new_empty", "new_empty_strided", "new_full", "new_zeros", "numpy_T",
-        "pad", "permute", "permute_copy", "pixel_shuffle", "pixel_unshuffle", "positive", "put", "ravel",
-        "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "repeat", "repeat_interleave",
+        "index_fill", "index_put", "index_select", "item", "lift", "lift_fresh", "lift_fresh_copy",
+        "linalg_diagonal", "mT", "masked_fill", "masked_scatter", "masked_select", "mean", "meshgrid",
+        "moveaxis", "movedim", "narrow", "narrow_copy", "native_dropout", "new_empty", "new_full", "new_zeros",
+        "numpy_T", "pad", "permute", "permute_copy", "pixel_shuffle", "pixel_unshuffle", "positive", "put",
+        "ravel", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "repeat", "repeat_interleave",
         "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "reshape_as", "resolve_conj",
         "resolve_neg", "roll", "rot90", "scalar_tensor", "scatter", "scatter_add", "select", "select_copy",
         "select_scatter", "slice", "slice_copy", "slice_scatter", "split", "split_copy", "split_with_sizes",
         "split_with_sizes_copy", "squeeze", "squeeze_copy", "stack", "sum", "sum_to_size", "swapaxes",
         "swapdims", "t", "t_copy", "take", "take_along_dim", "tensor_split", "tile", "trace", "transpose",
         "transpose_copy", "tril", "triu", "unbind", "unbind_copy", "unflatten", "unfold", "unfold_copy",
-        "unsqueeze", "unsqueeze_copy", "view", "view_as", "view_copy", "vsplit", "vstack", "where", "zero",
-        "zeros", "zeros_like",
+        "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "view",
+        "view_as", "view_copy", "vsplit", "vstack", "where", "zero", "zeros", "zeros_like",
     }
 )  # fmt: skip
 #: Operators that are linear in each of their tensors.
@@ -57,7 +57,7 @@ PRODUCTS = frozenset(
 )  # fmt: skip
 #: Operators that ask only which elements are other than zero.
 TRUTH = frozenset({"all", "any", "argwhere", "count_nonzero", "logical_and", "logical_not", "logical_or",
-                   "logical_xor", "nonzero", "nonzero_numpy"})  # fmt: skip
+                   "logical_xor", "nonzero", "nonzero_numpy", "nonzero_static"})  # fmt: skip
 #: Operators that make real numbers, whatever dtype holds them.
 MADE = frozenset({"arange", "eye", "logspace", "new_ones", "ones", "ones_like"})
 #: Parameters that hold what is moved; the others are indices, masks and numbers.
@@ -98,26 +98,31 @@ def structural(row: Symbolic) -> Callable[..., Any]:
     """The complex form of an operator that moves elements."""
     parameters = list(inspect.signature(row.function).parameters)[1:]
 
+    def moved(name: str, value: Any) -> bool:
+        if name == "other" and row.name.split(".")[0].endswith("_as"):
+            return False  # only its shape counts
+        return name in _DATA and (name != "source" or isinstance(value, (Complex, Value)))
+
     def function(g: GraphBuilder, *args: Any, **attributes: Any) -> Any:
-        given = dict(zip(parameters, args, strict=False))
-        given.update(attributes)
-        rest = args[len(parameters) :]
-        stays = True  # a dtype that isn't complex drops the imaginary part
+        given = {**dict(zip(parameters, args, strict=False)), **attributes}
+        dtypes = [v for v in given.values() if isinstance(v, DataType)]
         for name, value in given.items():
             if is_complex(value) and name not in _DATA:
                 raise refused(g, row.name, f"the argument {name} is complex")
-            if isinstance(value, DataType):
-                stays = stays and value in PARTS
-                given[name] = component(value)
-        positional = parameters[: len(args)]
 
         def call(part: Callable[[Any], Any]) -> Any:
-            chosen = {n: part(v) if n in _DATA else v for n, v in given.items()}
+            chosen = {n: part(v) if moved(n, v) else _real(v) for n, v in given.items()}
+            chosen = {n: component(v) if isinstance(v, DataType) else v for n, v in chosen.items()}
+            positional = parameters[: len(args)]
             keywords = {n: v for n, v in chosen.items() if n not in positional}
-            return row.function(g, *(chosen[n] for n in positional), *rest, **keywords)
+            return row.function(g, *(chosen[n] for n in positional), **keywords)
 
         real = call(_real)
-        return _joined(real, call(lambda a: _imaginary(a, g))) if stays else real
+        # a real dtype drops the imaginary part
+        whole = all(d in PARTS for d in dtypes) and (
+            dtypes or any(moved(n, v) and is_complex(v) for n, v in given.items())
+        )
+        return _joined(real, call(lambda a: _imaginary(a, g))) if whole else real
 
     return function
 
@@ -161,7 +166,7 @@ def product(row: Symbolic) -> Callable[..., Any]:
         result = as_complex(g, multilinear(g, real, [number(g, x, part) for x in tensors]))
         if bias is None:
             return result
-        trailing = 0 if row.name.startswith("linear") else result.rank - 2
+        trailing = 0 if row.name.startswith("linear") else given["weight"].rank - 2
         column = each(number(g, bias, part), lambda p: g.reshape(p, [*(p.sizes or ()), *[1] * trailing]))
         return add(g, result, column)
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..aten.padding import pad as pad_signal
-from ..aten.promotion import as_float, cast
+from ..aten.promotion import as_float
 from ..aten.shape import move, size_at, sizes, unfold
 from ..builder import GraphBuilder
 from ..complex import arithmetic, fourier
-from ..complex.number import Complex, Number, real_part, to_pair
+from ..complex.number import Complex, Number, cast, real_part, to_pair
 from ..registry import symbolic
 from ..value import Value
-from .operands import DIALECT, numbers, refused
+from .operands import DIALECT, numbers
 
 
 def _window(g: GraphBuilder, window: Number | None, length: int, size: int, like: Value) -> Number:
@@ -111,10 +111,8 @@ def istft(
     length: Any = None, return_complex: bool = False,
 ) -> Number:  # fmt: skip
     """aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, ...) -> Tensor"""
-    if isinstance(window, Complex):
-        raise refused(g, "istft", "a complex window")
     hop = hop_length or n_fft // 4
-    shape = real_part(_window(g, window, win_length or n_fft, n_fft, self.real))
+    shape = _window(g, window, win_length or n_fft, n_fft, self.real)
     if onesided is None:
         onesided = self.dim(-2) != n_fft
     spectrum = arithmetic.each(self, lambda p: _swapped(g, p))
@@ -130,11 +128,13 @@ def istft(
     signal = arithmetic.each(
         arithmetic.mul(g, *numbers(g, frames, shape)), lambda p: overlap_add(g, p, hop)
     )  # fmt: skip
-    square = g.Mul(shape, shape)  # torch adds up its squares in the window's own precision
+    square = arithmetic.mul(g, shape, shape)  # torch adds up its squares in the window's own precision
     count = size_at(g, self.real, -1)
-    envelope = overlap_add(g, g.expand(g.Unsqueeze(square, [0]), [count, n_fft]), hop)
-    kept = arithmetic.each(signal, lambda p: _signal(g, p, n_fft, center, length))
-    weight = cast(g, _signal(g, envelope, n_fft, center, length), self.element)
+    envelope = arithmetic.each(
+        square, lambda p: overlap_add(g, g.expand(g.Unsqueeze(p, [0]), [count, n_fft]), hop)
+    )  # fmt: skip
+    kept, weight = (arithmetic.each(x, lambda p: _signal(g, p, n_fft, center, length)) for x in (signal, envelope))
+    weight = cast(g, weight, self.element)
     return _padded(g, arithmetic.div(g, kept, weight), length)
 
 

@@ -78,19 +78,21 @@ def times_i(g: GraphBuilder, z: Complex, factor: int = 1) -> Complex:
 
 
 def div(g: GraphBuilder, x: Number, y: Number) -> Number:
-    """x / y; the divisor is scaled first, so that its square neither overflows nor vanishes."""
+    """x / y by Smith's method, on the larger part of the divisor: nothing overflows or vanishes on the way."""
     if not isinstance(y, Complex):
-        return Complex(g.Div(x.real, y), g.Div(x.imag, y)) if isinstance(x, Complex) else g.Div(x, y)
-    scale = g.Max(g.Abs(y.real), g.Abs(y.imag))
-    a, b = g.Div(y.real, scale), g.Div(y.imag, scale)
-    square = g.Add(g.Mul(a, a), g.Mul(b, b))
-    quotient = mul(g, _over(g, x, scale), Complex(a, g.Neg(b)))
-    assert isinstance(quotient, Complex)
-    return Complex(g.Div(quotient.real, square), g.Div(quotient.imag, square))
-
-
-def _over(g: GraphBuilder, x: Number, y: Value) -> Number:
-    return Complex(g.Div(x.real, y), g.Div(x.imag, y)) if isinstance(x, Complex) else g.Div(x, y)
+        return each(x, lambda part: g.Div(part, y))
+    zero = scalar(g, 0.0, y.real)
+    real, imaginary = real_part(x), imaginary_part(x)
+    rest = zero if imaginary is None else imaginary
+    flat = g.GreaterOrEqual(g.Abs(y.real), g.Abs(y.imag))
+    large, small = g.Where(flat, y.real, y.imag), g.Where(flat, y.imag, y.real)
+    ratio = g.Where(g.Equal(large, zero), zero, g.Div(small, large))
+    scale = g.Reciprocal(g.Add(large, g.Mul(small, ratio)))
+    first, second = g.Where(flat, real, rest), g.Where(flat, rest, real)
+    return Complex(
+        g.Mul(g.Add(first, g.Mul(second, ratio)), scale),
+        g.Mul(g.Sub(second, g.Mul(first, ratio)), g.Where(flat, scale, g.Neg(scale))),
+    )
 
 
 def reciprocal(g: GraphBuilder, z: Complex) -> Number:
@@ -107,7 +109,8 @@ def absolute(g: GraphBuilder, x: Number) -> Value:
     info = np.finfo(x.element.numpy())
     large = g.Max(a, b)
     # the bounds keep 0 / 0 and inf / inf out
-    ratio = g.Div(g.Min(a, b), g.Clip(large, scalar(g, info.tiny, large), scalar(g, info.max, large)))
+    safe = g.Min(g.Max(large, scalar(g, info.tiny, large)), scalar(g, info.max, large))
+    ratio = g.Div(g.Min(a, b), safe)
     return g.Mul(large, g.Sqrt(g.Add(g.Mul(ratio, ratio), scalar(g, 1.0, large))))
 
 
