@@ -164,17 +164,16 @@ def _packed_attribute(attribute: ir.Attr) -> bytes:
 
 def _varints(numbers: np.ndarray) -> bytes:
     """Whole numbers as protobuf writes them: seven bits in a byte, the lowest first."""
-    words = numbers.astype(np.int64).view(np.uint64)
-    bits = [words >> np.uint64(7 * i) for i in range(1, 10)]
-    size = 1 + sum((rest != 0).astype(np.int64) for rest in bits)
+    rest = np.ascontiguousarray(numbers, np.int64).view(np.uint64)
+    parts, size = [rest], np.ones(len(rest), np.int64)
+    while (rest := rest >> np.uint64(7)).any():
+        parts.append(rest)
+        size += rest != 0
     first = np.cumsum(size) - size
     found = np.empty(int(size.sum()), np.uint8)
-    for i, rest in enumerate([words, *bits]):
-        more = size > i
-        if not more.any():
-            break
-        follows = np.where(size[more] > i + 1, 0x80, 0)
-        found[first[more] + i] = (rest[more] & np.uint64(0x7F)).astype(np.uint8) | follows.astype(np.uint8)
+    for i, part in enumerate(parts):
+        own = size > i
+        found[first[own] + i] = (part[own] & np.uint64(0x7F)).astype(np.uint8) | (size[own] > i + 1) * np.uint8(0x80)
     return found.tobytes()
 
 

@@ -112,7 +112,8 @@ def gradient_boosting_regressor(g: GraphBuilder, x: Features, est: Any) -> Value
 
 def _histogram_table(est: Any) -> TreeTable:
     predictors = [p for iteration in est._predictors for p in iteration]
-    nodes = np.concatenate([p.nodes for p in predictors])
+    # joined as bytes: numpy would compare the fields of each two
+    nodes = np.frombuffer(b"".join([p.nodes.tobytes() for p in predictors]), predictors[0].nodes.dtype)
     by_set = (nodes["is_categorical"] != 0) & (nodes["is_leaf"] == 0)
     outputs = est.n_trees_per_iteration_
     return from_nodes(
