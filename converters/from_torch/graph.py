@@ -271,6 +271,8 @@ class Walk:
     def _function(self, node: Any, read: Callable[[Any], Any]) -> Any:
         row = lookup(node, self.g.opset)
         assert row is not None
+        if row.function.__module__.endswith(".storage"):
+            self._refuse_shared_memory(node)
         schema = node.target._schema
         positional = [a.name for a in schema.arguments]
         args = list(node.args)
@@ -287,6 +289,19 @@ class Walk:
             raise TranslationError("these operands aren't supported", op=row.name, location=self.g.location)
         single = len(schema.returns) == 1 and not str(schema.returns[0].type).startswith("List")
         return results[0] if single else tuple(results)
+
+    def _refuse_shared_memory(self, node: Any) -> None:
+        """Ops on memory are translated for tensors that lie in theirs row by row, alone."""
+        tensor = node.args[0].meta["val"]
+        alone = tensor.storage_offset() == 0 and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
+        if not (tensor.is_contiguous() and alone):
+            raise UnsupportedOps(
+                [
+                    MissingOp(
+                        "aten", functional_name(node.target), 1, (self.g.location,), "it reads the memory of a view"
+                    )
+                ]
+            )
 
     def _higher_order(self, node: Any, read: Callable[[Any], Any]) -> Any:
         name = node.target.name()

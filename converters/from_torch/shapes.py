@@ -49,10 +49,16 @@ def _overloads() -> dict[Any, Callable[..., Any]]:
         aten.max_pool1d.default: _max_pool1d,
         aten.kron.default: _kron,
         aten.take_along_dim.default: _take_along_dim,
+        aten.ctc_loss.IntList: _ctc_loss,
+        aten.ctc_loss.Tensor: _ctc_loss,
         # these have no shape function at all in torch
         aten.fake_quantize_per_tensor_affine.default: _same,
         aten.fake_quantize_per_tensor_affine.tensor_qparams: _same,
         aten.fake_quantize_per_channel_affine.default: _same,
+        aten.geqrf.default: _geqrf,
+        aten.linalg_matrix_norm.default: _matrix_norm,
+        aten.linalg_norm.default: _norm,
+        aten.linalg_cond.default: _cond,
         # these look at numbers to warn of them, or to choose a shape
         aten.cov.default: _cov,
         aten.corrcoef.default: _corrcoef,
@@ -152,3 +158,29 @@ def _lstsq(self: Any, b: Any, rcond: float | None = None, *, driver: str | None 
         self.new_empty(own if driver != "gels" else [0], dtype=torch.int64),
         self.new_empty([*own, min(rows, columns)] if driver in ("gelsd", "gelss") else [0]),
     )
+
+
+def _ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    whole = reduction != 0 or log_probs.dim() == 2
+    return log_probs.new_empty(() if whole else (log_probs.shape[1],))
+
+
+def _geqrf(self: Any) -> tuple[Any, Any]:
+    return self.new_empty(self.shape), self.new_empty([*self.shape[:-2], min(self.shape[-2:])])
+
+
+def _matrix_norm(self: Any, ord: Any, dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+    return _norm(self, ord, dim, keepdim, dtype=dtype)
+
+
+def _norm(self: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    axes = {d % self.dim() for d in (range(self.dim()) if dim is None else dim)}
+    sizes = [1 if i in axes else s for i, s in enumerate(self.shape) if keepdim or i not in axes]
+    return self.new_empty(sizes, dtype=(dtype or self.dtype).to_real())
+
+
+def _cond(self: Any, p: Any = None) -> Any:
+    return self.new_empty(self.shape[:-2], dtype=self.dtype.to_real())

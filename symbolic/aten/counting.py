@@ -9,8 +9,10 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import DataType, cast, unsupported, value_of
-from .shape import size_at, sizes
+from .promotion import DataType, cast, compute, unread, unsupported, value_of
+from .shape import axis_of, size_at, sizes
+
+_END = np.iinfo(np.int64).max
 
 
 @symbolic("aten", "histc")
@@ -77,20 +79,26 @@ def unique_consecutive(
     g: GraphBuilder, self: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> tuple[Value, Value, Value]:
     """aten::unique_consecutive(Tensor self, bool return_inverse=False, ...) -> (Tensor, Tensor, Tensor)"""
-    if dim is not None and self.rank != 1:
-        raise unsupported("unique_consecutive along an axis", g)
-    x = g.reshape(self, [-1])
-    changed = g.Not(g.Equal(g.Slice(x, [1], [np.iinfo(np.int64).max], [0]), g.Slice(x, [0], [-1], [0])))
+    axis = 0 if dim is None else axis_of(dim, self.rank)
+    x = g.reshape(self, [-1]) if dim is None else self
+    size = size_at(g, x, axis)
+    if 0 in (x.sizes or ()) and size != 0:
+        raise unsupported("unique_consecutive of an empty tensor along an axis that isn't empty", g)
+    changed = g.Not(compute(g, "Equal", g.Slice(x, [1], [_END], [axis]), g.Slice(x, [0], [-1], [axis])))
+    others = [i for i in range(x.rank) if i != axis]
+    if others:
+        changed = cast(g, g.ReduceMax(cast(g, changed, DataType.INT32), others, keepdims=0), DataType.BOOL)
     # the first element starts a run; an empty tensor has none
-    first = g.Cast(g.Slice(g.ConstantOfShape(g.Shape(x), value=np.ones(1, np.int64)), [0], [1], [0]), to=DataType.BOOL)
+    whole = g.ConstantOfShape(g.shape_vector([size]), value=np.ones(1, np.int64))
+    first = g.Cast(g.Slice(whole, [0], [1], [0]), to=DataType.BOOL)
     starts = g.Concat(first, changed, axis=0)
-    values = g.Compress(x, starts, axis=0)
-    empty: Any = _Unread(g, "of unique_consecutive that wasn't asked for")
+    values = g.Compress(x, starts, axis=axis)
+    empty: Any = unread(g, "of unique_consecutive that wasn't asked for")
     run = g.Sub(g.CumSum(cast(g, starts, DataType.INT64), 0), 1)
-    inverse = g.reshape(run, sizes(g, self)) if return_inverse else empty
+    inverse = (g.reshape(run, sizes(g, self)) if dim is None else run) if return_inverse else empty
     if not return_counts:
         return values, inverse, empty
-    index = g.Range(0, g.Squeeze(g.Shape(values), [0]), 1)
+    index = g.Range(0, g.Squeeze(g.Shape(values, start=axis, end=axis + 1), [0]), 1)
     counts = _counts(g, g.Equal(g.Unsqueeze(index, [1]), run), DataType.INT64)
     return values, inverse, counts
 
@@ -116,10 +124,10 @@ def embedding_bag(
     position = g.Range(0, g.Squeeze(g.Shape(index), [0]), 1)
     total = g.Shape(index)
     if include_last_offset:
-        ends = g.Slice(begins, [1], [np.iinfo(np.int64).max], [0])
+        ends = g.Slice(begins, [1], [_END], [0])
         begins = g.Slice(begins, [0], [-1], [0])
     else:
-        ends = g.Concat(g.Slice(begins, [1], [np.iinfo(np.int64).max], [0]), total, axis=0)
+        ends = g.Concat(g.Slice(begins, [1], [_END], [0]), total, axis=0)
     member = g.And(  # (bags, indices)
         g.GreaterOrEqual(position, g.Unsqueeze(begins, [1])), g.Less(position, g.Unsqueeze(ends, [1]))
     )  # fmt: skip
@@ -139,18 +147,7 @@ def embedding_bag(
         if mode == 1:
             bags = g.Div(bags, g.Max(g.ReduceSum(share, [1]), 1.0))
     # the other results only serve the gradient; nothing that is exported for inference reads them
-    unread: list[Any] = [_Unread(g, name) for name in ("offset2bag", "bag_size", "max_indices")]
-    return bags, *unread
-
-
-class _Unread:
-    """Stands for a result that must not be used."""
-
-    def __init__(self, g: GraphBuilder, name: str):
-        self._error = unsupported(f"the result {name}", g)
-
-    def __getattr__(self, name: str) -> Any:
-        raise self._error
+    return bags, *(unread(g, name) for name in ("offset2bag", "bag_size", "max_indices"))
 
 
 @symbolic("aten", "pdist", "_pdist_forward")

@@ -62,6 +62,19 @@ def embedding(
     return g.Gather(weight, indices, axis=0)
 
 
+@symbolic("aten", "embedding_renorm")
+def embedding_renorm(g: GraphBuilder, self: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
+    """aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor"""
+    from .reduction import linalg_vector_norm
+
+    length = linalg_vector_norm(g, self, norm_type, [1], True)
+    factor = g.Div(value_of(g, max_norm, self.element), g.Add(length, 1e-7))
+    looked_up = scatter_value(g, g.expand(value_of(g, 0, DataType.INT32), [size_at(g, self, 0)]), 0,
+                              g.reshape(indices, [-1]), 1)  # fmt: skip
+    long = g.And(g.Greater(length, max_norm), g.Unsqueeze(g.Equal(looked_up, 1), [1]))
+    return g.Where(long, g.Mul(self, factor), self)
+
+
 @symbolic("aten", "take")
 def take(g: GraphBuilder, self: Value, index: Value) -> Value:
     """aten::take(Tensor self, Tensor index) -> Tensor"""

@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import as_float, cast, promoted, unsupported, value_of
+from .promotion import as_float, cast, promoted, unread, unsupported, value_of
 from .reduction import reduce
 from .shape import size_at
 
@@ -192,6 +192,36 @@ def cross_entropy_loss(
         share = g.Div(spread, cast(g, g.size(classes), self.element))
         loss = g.Add(g.Mul(loss, 1.0 - label_smoothing), g.Mul(every, share))
     return _label_loss(g, loss, weights, reduction)
+
+
+@symbolic("aten", "torch_nn::_linear_cross_entropy_batch_chunked")
+def linear_cross_entropy(
+    g: GraphBuilder, input: Value, linear_weight: Value, target: Value, linear_bias: Value | None,
+    weight: Value | None, reduction: str, ignore_index: int, label_smoothing: float, *options: Any, outputs: int = 1,
+) -> tuple[Value, ...]:  # fmt: skip
+    """torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, ...) -> ..."""
+    # the other results only serve the gradient, the other options the memory that it takes
+    loss = _linear_loss(g, input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing)
+    return (loss, *[unread(g, "a gradient")] * (outputs - 1))
+
+
+@symbolic("aten", "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction")
+def linear_cross_entropy_no_reduction(
+    g: GraphBuilder, input: Value, linear_weight: Value, target: Value, linear_bias: Value | None,
+    weight: Value | None, ignore_index: int, *options: Any,
+) -> Value:  # fmt: skip
+    """torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, ...) -> Tensor"""
+    return _linear_loss(g, input, linear_weight, target, linear_bias, weight, "none", ignore_index, 0.0)
+
+
+def _linear_loss(
+    g: GraphBuilder, x: Value, matrix: Value, target: Value, bias: Value | None, weight: Value | None, reduction: str,
+    ignore_index: int, smoothing: float,
+) -> Value:  # fmt: skip
+    scores = g.MatMul(x, g.Transpose(matrix, perm=[1, 0]))
+    scores = scores if bias is None else g.Add(scores, bias)
+    kind = {"none": _NONE, "mean": _MEAN, "sum": _SUM}[reduction]
+    return cross_entropy_loss(g, scores, target, weight, kind, ignore_index, smoothing)
 
 
 def _probability_loss(

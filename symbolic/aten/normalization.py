@@ -12,6 +12,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, apply, as_float, cast, unsupported
+from .reduction import average
 from .shape import axis_of, size_at, sizes
 
 
@@ -117,6 +118,20 @@ def group_norm(
     if weight is not None:
         result = g.Mul(result, g.reshape(weight, channels))
     return result if bias is None else g.Add(result, g.reshape(bias, channels))
+
+
+@symbolic("aten", "native_group_norm")
+def native_group_norm(
+    g: GraphBuilder, input: Value, weight: Value | None, bias: Value | None, N: Any, C: Any, HxW: Any, group: int,
+    eps: float,
+) -> tuple[Value, Value, Value]:  # fmt: skip
+    """aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, ...) -> (Tensor, Tensor, Tensor)"""
+    groups = g.reshape(input, [N, group, C * HxW // group])
+    mean = average(g, groups, [2], True)
+    centred = g.Sub(groups, mean)
+    inverse = g.Reciprocal(g.Sqrt(g.Add(average(g, g.Mul(centred, centred), [2], True), eps)))
+    result = input if input.size == 0 else group_norm(g, input, group, weight, bias, eps)
+    return result, g.Squeeze(mean, [2]), g.Squeeze(inverse, [2])
 
 
 @symbolic("aten", "instance_norm")

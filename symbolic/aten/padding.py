@@ -72,8 +72,25 @@ def pad(g: GraphBuilder, self: Value, pad: Sequence[Any], mode: str = "constant"
     if mode not in ("reflect", "replicate"):
         raise unsupported(f"padding mode {mode!r}", g)
     begins, ends = _sides(pad, self.rank)
-    x = _cropped(g, self, begins, ends)
-    return _padded(g, x, begins, ends, "edge" if mode == "replicate" else "reflect")
+    if any(_negative(p) for p in (*begins, *ends)):
+        return _picked(g, self, begins, ends, mode)
+    return _padded(g, self, begins, ends, "edge" if mode == "replicate" else "reflect")
+
+
+def _picked(g: GraphBuilder, x: Value, begins: list[Any], ends: list[Any], mode: str) -> Value:
+    """Padding of which some is negative, by index: it counts from the edges of the whole tensor."""
+    for axis, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        size = x.dim(axis)
+        if begin == end == 0:
+            continue
+        if not (isinstance(begin, int) and isinstance(end, int) and isinstance(size, int)):
+            raise unsupported(f"negative {mode} padding of an open size", g)
+        places = np.arange(-begin, size + end, dtype=np.int64)
+        if mode == "reflect":
+            places = np.abs(places)
+            places = np.where(places >= size, 2 * (size - 1) - places, places)
+        x = g.Gather(x, g.constant(np.clip(places, 0, size - 1)), axis=axis)
+    return x
 
 
 def _circular(g: GraphBuilder, x: Value, pad: Sequence[Any]) -> Value:

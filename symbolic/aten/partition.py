@@ -41,6 +41,21 @@ def tensor_split_indices(g: GraphBuilder, self: Value, indices: Sequence[Any], d
     return [g.Slice(self, g.shape_vector([a]), g.shape_vector([b]), [axis]) for a, b in pairwise(bounds)]
 
 
+@symbolic("aten", "tensor_split.tensor_indices_or_sections")
+def tensor_split_tensor(g: GraphBuilder, self: Value, tensor_indices_or_sections: Value, dim: int = 0) -> list[Value]:
+    """aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor ..., int dim=0) -> Tensor(a)[]"""
+    given = tensor_indices_or_sections
+    if given.rank == 0:
+        if given.array is None:
+            raise unsupported("tensor_split into a number of sections that is computed", g)
+        return tensor_split(g, self, int(given.array), dim)
+    count = given.dim(0)
+    if not isinstance(count, int):
+        raise unsupported("tensor_split at an open number of indices", g)
+    places = [g.Slice(given, [i], [i + 1], [0]) for i in range(count)]
+    return tensor_split_indices(g, self, places, dim)
+
+
 def _register_split(name: str, axis: int) -> None:
     def sections_of(g: GraphBuilder, self: Value, sections: int) -> list[Value]:
         return tensor_split(g, self, sections, 0 if name == "hsplit" and self.rank == 1 else axis)

@@ -156,6 +156,21 @@ def unsupported(what: str, g: GraphBuilder) -> TranslationError:
     return TranslationError(what, location=g.location)
 
 
+class _Unread:
+    """Stands for a result that must not be used."""
+
+    def __init__(self, error: TranslationError):
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error
+
+
+def unread(g: GraphBuilder, name: str) -> Any:
+    """What stands for a result that isn't computed: any use of it is an error."""
+    return _Unread(unsupported(f"the result {name}", g))
+
+
 def limits(dtype: DataType) -> tuple[Any, Any]:
     """Smallest and largest number of a dtype; the infinities of a float."""
     if is_float(dtype):
