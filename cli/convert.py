@@ -11,6 +11,7 @@ from .options import (
     AllowGlobal,
     Capture,
     Debug,
+    Float32,
     From,
     Input,
     Inputs,
@@ -18,6 +19,7 @@ from .options import (
     Method,
     Model,
     ModelArgs,
+    NamedOption,
     NoCompare,
     NoOptimize,
     Opset,
@@ -60,6 +62,8 @@ def convert(
     capture: Capture = None,
     method: Method = None,
     state: State = None,
+    float32: Float32 = False,
+    options: NamedOption = None,
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:
@@ -67,28 +71,18 @@ def convert(
 
     convert --from torch model.pt2 --opset 17 -o model.onnx
     """
-    from .request import (
-        find_model,
-        framework_name,
-        read_inputs,
-        read_reference,
-        ready_providers,
-        report_path,
-        result_path,
-        search_here,
-        torch_options,
-    )
+    from . import request
 
     if no_compare and (providers or tolerance is not None or report is not None):
         raise typer.BadParameter("--no-compare leaves nothing for --provider, --tolerance or --report")
-    search_here()
-    framework = framework_name(framework)
-    result = result_path(output, model, opset)
-    report = report_path(report)
-    inputs, dynamic = read_inputs(specs, arrays)
-    extra = torch_options(model, framework, factory, model_args, key, allow_globals, capture, method, state)
+    request.search_here()
+    framework = request.framework_name(framework)
+    result = request.result_path(output, model, opset)
+    report = request.report_path(report)
+    inputs, dynamic = request.read_inputs(specs, arrays)
+    extra = request.torch_options(model, framework, factory, model_args, key, allow_globals, capture, method, state)
     deliver(
-        find_model(model, framework),
+        request.find_model(model, framework),
         result,
         report=report,
         quiet=quiet,
@@ -97,12 +91,14 @@ def convert(
         framework=framework,
         opset=opset,
         optimize=not no_optimize,
-        compare=False if no_compare else ready_providers(providers),
+        compare=False if no_compare else request.ready_providers(providers),
         tolerance=tolerance,
         trust=trust,
         plugins=tuple(plugins or ()),
-        reference=None if reference is None else read_reference(reference),
+        reference=None if reference is None else request.read_reference(reference),
         via=via,
+        float32=float32,
+        **request.named_options(options),
         **extra,
     )
 

@@ -129,5 +129,20 @@ State = Annotated[
         rich_help_panel=_TORCH,
     ),
 ]
+Float32 = Annotated[
+    bool,
+    typer.Option(
+        "--float32",
+        help="Trees compare and add in single precision: faster; how often labels agree on the hardest rows is told.",
+    ),
+]
+NamedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the framework's own, such as rounds=50 or missing=-999 for XGBoost. Repeatable.",
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]

@@ -111,6 +111,20 @@ def torch_options(
     return given
 
 
+def named_options(given: Sequence[str] | None) -> dict[str, Any]:
+    """Options of single frontends from ``name=value``: a value is JSON, or else text."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, mark, value = text.partition("=")
+        if not mark or not name.isidentifier():
+            raise InputSpecError(f"--option {text}: it is NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 def read_inputs(specs: Sequence[str] | None, arrays: Path | None) -> tuple[Any, dict[str | int, dict[int, str]] | None]:
     """The arguments ``inputs`` and ``dynamic`` of `to_onnx`.
 

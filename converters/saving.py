@@ -157,7 +157,7 @@ def _packed_attribute(attribute: ir.Attr) -> bytes:
     array = attribute.value.array
     whole = array.dtype.kind == "i"
     kind = onnx.AttributeProto.INTS if whole else onnx.AttributeProto.FLOATS
-    head = onnx.AttributeProto(name=attribute.name, type=kind).SerializeToString()
+    head: bytes = onnx.AttributeProto(name=attribute.name, type=kind).SerializeToString()
     body = _varints(array) if whole else array.astype("<f4").tobytes()
     return head + _key(_INTS_FIELD if whole else _FLOATS_FIELD, len(body)) + body
 
