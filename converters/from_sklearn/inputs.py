@@ -298,6 +298,8 @@ def column_dtypes(model: Any, dtype: str) -> dict[Any, str]:
                 kind = np.asarray(categories).dtype.kind
                 own = {"i": "int64", "u": "int64", "b": "bool", "f": dtype}.get(kind, "string")
                 found.setdefault(column, own)
+            if hasattr(member, "vocabulary_"):
+                found.update(dict.fromkeys(columns, "string"))
             for column, value in zip(columns, np.atleast_1d(getattr(member, "statistics_", ())), strict=False):
                 if isinstance(value, str):
                     found.setdefault(column, "string")

@@ -291,9 +291,17 @@ def _categories(profile: Profile, dtype: str, rows: int, generator: np.random.Ge
 
 
 def _texts(layout: Layout, rows: int, generator: np.random.Generator) -> np.ndarray:
+    """Given texts (or a few words), half of them changed: case, accents, punctuation, white space, pieces."""
     given = None if layout.samples is None else layout.samples[layout.specs[0].name]
     words = given if given is not None else np.array(["one two", "Three, four; five", "", "two two"], object)
-    return generator.choice(np.asarray(words, object), rows)
+    changes = (
+        str.upper, str.title, lambda t: t.replace("e", "é"), lambda t: t.replace("a", "a\u0301"),
+        lambda t: t.replace(" ", " \u2014\n"), lambda t: t.replace(" ", "."), lambda t: t[len(t) // 2 :],
+        lambda t: f"\u201c{t}\u201d don't \u00a0x", lambda t: t.replace(" ", "  ") + " ",
+    )  # fmt: skip
+    texts = generator.choice(np.asarray(words, object), rows)
+    which = generator.integers(0, 2 * len(changes), rows)
+    return np.array([changes[w](t) if w < len(changes) else t for t, w in zip(texts, which, strict=True)], object)
 
 
 def _with_missing(made: Arrays, generator: np.random.Generator, run: Callable[[Arrays], Arrays]) -> Arrays:
