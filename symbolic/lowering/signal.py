@@ -1,4 +1,4 @@
-"""Fourier transforms as products with matrices of cosines and sines; windows and filter banks."""
+"""Fourier transforms of older opsets, frames of signals and filter banks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx_ir as ir
 
+from ..complex import fourier
+from ..complex.arithmetic import each
+from ..complex.number import Complex, from_pair, to_pair
 from ..registry import symbolic
 from .common import known_rank, refuse
 
@@ -32,10 +35,7 @@ def dft(
     index %= rank
     if g.opset >= 17 and not (inverse and onesided):
         return g.raw("DFT", input, dft_length, axis=index, inverse=inverse, onesided=onesided)
-    order = [i for i in range(rank) if i not in (index, rank - 1)] + [index, rank - 1]
-    x = g.Transpose(input, perm=order)
-    spectrum = _transform(g, x, dft_length, inverse=bool(inverse), onesided=bool(onesided))
-    return g.Transpose(spectrum, perm=[order.index(i) for i in range(rank)])
+    return _transform(g, input, index, dft_length, inverse=bool(inverse), onesided=bool(onesided))
 
 
 def _axis_at_run_time(
@@ -55,61 +55,26 @@ def _axis_at_run_time(
     return branch(g, 0)
 
 
-def _transform(g: GraphBuilder, x: Value, length: Value | None, *, inverse: bool, onesided: bool) -> Any:
-    """The transform on the axis before the last, which holds real and imaginary parts."""
+def _transform(g: GraphBuilder, x: Value, axis: int, length: Value | None, *, inverse: bool, onesided: bool) -> Any:
+    """The transform along an axis; the last one holds real and imaginary parts."""
     parts = x.dim(-1)
     if parts not in (1, 2):
         refuse(g, "DFT", "input of unknown number of parts", 17)
-    signal = g.Gather(g.Shape(x), x.rank - 2, axis=0)
-    if length is None:
-        size = g.Max(g.Mul(g.Sub(signal, 1), 2), 1) if inverse and onesided else signal
-    else:
+    z = from_pair(g, x) if parts == 2 else g.Squeeze(x, [-1])
+    size: Any = None
+    if length is not None:
         size = g.Cast(length if length.sizes == () else g.Squeeze(length), to=ir.DataType.INT64)
-    half = g.Add(g.Div(size, 2), 1)
-    taken = g.Min(signal, half if inverse and onesided else size)  # the rest is cut off, what lacks counts as zero
-    x = g.Slice(x, [0], g.Unsqueeze(taken, [0]), [x.rank - 2])
-    rows = g.Range(0, taken, 1)
-    columns = g.Range(0, half if onesided and not inverse else size, 1)
-    cosine, sine = _waves(g, rows, columns, size, x.element)
-    real = g.Squeeze(g.Slice(x, [0], [1], [-1]), [-1])
-    imaginary = g.Squeeze(g.Slice(x, [1], [2], [-1]), [-1]) if parts == 2 else None
     if inverse and onesided:
-        return _real_inverse(g, real, imaginary, rows, size, cosine, sine)
-    if not inverse:
-        sine = g.Neg(sine)
-    re, im = _last(g, real, cosine), _last(g, real, sine)
-    if imaginary is not None:
-        re, im = g.Sub(re, _last(g, imaginary, sine)), g.Add(im, _last(g, imaginary, cosine))
-    spectrum = g.Concat(g.Unsqueeze(re, [-1]), g.Unsqueeze(im, [-1]), axis=-1)
-    return g.Div(spectrum, g.Cast(size, to=x.element)) if inverse else spectrum
-
-
-def _last(g: GraphBuilder, x: Value, matrix: Value) -> Any:
-    return g.MatMul(x, matrix)
-
-
-def _waves(g: GraphBuilder, rows: Value, columns: Value, size: Value, dtype: ir.DataType) -> tuple[Value, Value]:
-    """cos and sin of 2 pi row column / size. The product is reduced in whole numbers, so long signals stay exact."""
-    turns = g.Mod(g.Mul(g.Unsqueeze(rows, [1]), columns), size)
-    if turns.array is not None and size.array is not None:
-        angles = turns.array * (2 * np.pi / max(int(size.array), 1))
-        return g.constant(np.cos(angles), dtype), g.constant(np.sin(angles), dtype)
-    wide = ir.DataType.FLOAT if dtype.itemsize < 4 else dtype  # sine kernels of double are rare, but valid
-    angle = g.Mul(g.Div(g.Cast(turns, to=wide), g.Cast(size, to=wide)), 2 * np.pi)
-    cosine, sine = (w if wide == dtype else g.Cast(w, to=dtype) for w in (g.Cos(angle), g.Sin(angle)))
-    return cosine, sine
-
-
-def _real_inverse(
-    g: GraphBuilder, real: Value, imaginary: Value | None, rows: Value, size: Value, cosine: Value, sine: Value
-) -> Any:
-    """Real signal from the non-negative half of its spectrum; all but the outer frequencies stand for two."""
-    outer = g.Or(g.Equal(rows, 0), g.Equal(g.Mul(rows, 2), size))
-    weight = g.Where(outer, g.constant(1.0, real.element), g.constant(2.0, real.element))
-    signal = _last(g, g.Mul(real, weight), cosine)
-    if imaginary is not None:
-        signal = g.Sub(signal, _last(g, g.Mul(imaginary, weight), sine))
-    return g.Unsqueeze(g.Div(signal, g.Cast(size, to=real.element)), [-1])
+        if size is None and x.dim(axis) == 1:
+            size = 1
+        return g.Unsqueeze(fourier.half_inverse(g, z, axis, size), [-1])
+    if onesided and not isinstance(z, Complex):
+        return to_pair(g, fourier.half_transform(g, z, axis, size))
+    spectrum = fourier.transform(g, z, axis, size, inverse=inverse, power=1.0 if inverse else 0.0)
+    if onesided:
+        half = g.Add(g.Div(g.Shape(spectrum.real, start=axis, end=axis + 1), 2), 1)
+        spectrum = each(spectrum, lambda part: g.Slice(part, [0], half, [axis]))
+    return to_pair(g, spectrum)
 
 
 @symbolic("onnx", "STFT", until=16)

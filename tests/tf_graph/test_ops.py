@@ -233,6 +233,7 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.signal.irfft(tf.signal.rfft(x, [9])),
             tf.math.imag(tf.signal.fft(tf.signal.rfft(x))),
             tf.math.real(tf.signal.ifft(tf.signal.rfft(x))),
+            tf.math.angle(tf.signal.rfft(x)),
         ),
     ),
     "frames": (["x:float32[n,t]"], lambda x: tf.abs(tf.signal.stft(tf.pad(x, [[0, 0], [0, 40]]), 16, 8))),
