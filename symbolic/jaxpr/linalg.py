@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..linalg.cholesky import cholesky as cholesky_of
+from ..linalg.eigh import eigh as eigh_of
 from ..linalg.qr import geqrf as geqrf_of
 from ..linalg.qr import householder_product as householder_product_of
 from ..linalg.qr import qr as qr_of
@@ -12,6 +13,7 @@ from ..linalg.qr import reflect
 from ..linalg.solve import lu as lu_of
 from ..linalg.solve import pivots_to_permutation
 from ..linalg.svd import singular_values
+from ..linalg.svd import svd as svd_of
 from ..linalg.triangular import triangular_solve as triangular_solve_of
 from ..registry import symbolic
 from ..value import Value
@@ -89,9 +91,28 @@ def svd(
     subset_by_index: Any = None,
     algorithm: Any = None,
 ) -> list[Value]:
-    """svd(a, *, full_matrices, compute_uv, subset_by_index, algorithm): singular values"""
-    if compute_uv:
-        raise ValueError("singular vectors aren't supported: their signs are free, and JAX's can't be foretold")
+    """svd(a, *, full_matrices, compute_uv, subset_by_index, algorithm): singular values, U, V^T"""
+    # pairs of singular vectors may have other signs than JAX's; what is made of U f(S) V^T is the same
     if subset_by_index not in (None, (0, min(a.dim(-2), a.dim(-1)))):  # type: ignore[type-var]
         raise ValueError("a part of the singular values isn't supported")
-    return [singular_values(g, a)]
+    if not compute_uv:
+        return [singular_values(g, a)]
+    u, values, vh = svd_of(g, a, full=full_matrices)
+    return [values, u, vh]
+
+
+@symbolic("jaxpr", "eigh")
+def eigh(
+    g: GraphBuilder,
+    x: Value,
+    lower: bool,
+    sort_eigenvalues: bool = True,
+    subset_by_index: Any = None,
+    algorithm: Any = None,
+) -> list[Value | None]:
+    """eigh(x, *, lower, sort_eigenvalues, subset_by_index, algorithm): eigenvectors, eigenvalues"""
+    # eigenvectors may have other signs than JAX's
+    if subset_by_index not in (None, (0, x.dim(-1))):
+        raise ValueError("a part of the eigenvalues isn't supported")
+    values, vectors = eigh_of(g, x, lower=lower)
+    return [vectors, values]

@@ -353,6 +353,24 @@ CASES: dict[str, Case] = {
         lambda a, b: (jnp.linalg.svd(a, compute_uv=False), jnp.linalg.norm(b, 2), jnp.linalg.cond(a)),
         (SQUARE, f32(4, 2)),
     ),
+    "singular vectors": (
+        lambda a, b: (
+            jnp.linalg.pinv(a),
+            jnp.linalg.pinv(b),
+            jnp.linalg.lstsq(b, a),
+            jnp.linalg.matrix_rank(b),
+            [jnp.abs(v) for v in jnp.linalg.svd(b, full_matrices=False)],
+        ),
+        (SQUARE, f32(4, 2)),
+    ),
+    "eigenvectors": (
+        lambda a: (
+            jnp.linalg.eigvalsh(a),
+            [jnp.abs(v) for v in jnp.linalg.eigh(a)],
+            (lambda w, v: (v / jnp.sqrt(w)) @ v.T)(*jnp.linalg.eigh(a)),
+        ),
+        (DEFINITE,),
+    ),
     "solve": (lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.det(a)), (SQUARE, f32(4, 2))),
     "solve many": (lambda a: (jnp.linalg.solve(a, a * 2), list(jnp.linalg.slogdet(a))), (f32(2, 3, 3),)),
     "triangular solve": (
