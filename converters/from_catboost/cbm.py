@@ -54,7 +54,7 @@ def _model(data: bytes) -> CatModel:
     bias = biases if len(biases) else np.full(outputs, trees.number(_BIAS, "d", 0.0))
     names, kinds = _features(trees)
     refuse_kinds(kinds)
-    splits = _questions(trees, len(names), _counts(data[8 + size :], core))
+    splits = _questions(trees, len(names), data[8 + size :], core)
     found = describe(info, outputs, trees.number(_SCALE, "d", 1.0), np.resize(bias, outputs), names)
     found.kinds, found.columns = kinds, splits.columns
     found.table = _read_trees(trees, splits, outputs)
@@ -79,34 +79,38 @@ def _features(trees: Table) -> tuple[list[str], list[str]]:
     return [n for n, _ in ordered], [k for _, k in ordered]
 
 
-def _questions(trees: Table, features: int, counts: dict[Any, Counts]) -> Splits:
+def _questions(trees: Table, features: int, rest: bytes, core: Table) -> Splits:
     """The numbered questions: borders of the float features, then of the others."""
     splits = Splits(features)
+    as_true: set[int] = set()
     for item in trees.tables(_FLOAT):
         missing = int(item.number(5, "b", 0)) == _AS_TRUE
+        if missing:
+            as_true.add(int(item.number(1, "i", 0)))
         splits.above(int(item.number(2, "i", -1)), item.array(3, "<f4").tolist(), missing)
     for item in trees.tables(_ESTIMATED):
         splits.refused("estimated features (of texts or embeddings)", len(item.array(3, "<f4")))
     for item in trees.tables(_ONE_HOT):
         hashes = item.array(1, "<i4").view("<u4")
         splits.one_hot(OneHot(int(item.number(0, "i", -1)), hashes), hashes.tolist())
+    counts = _counts(rest, core, as_true)
     for item in trees.tables(_CTR):
         borders = item.array(1, "<f4").tolist()
         ctr, base = item.table(0), None
         if ctr is not None:
             base = ctr.table(0)
-        if ctr is None or base is None or _base(base) not in counts:
+        if ctr is None or base is None or _base(base, as_true) not in counts:
             raise CaptureError("the CatBoost model lacks the counts of a statistic of its categories")
-        elements, kind, _ = _base(base)
+        key = _base(base, as_true)
         splits.statistic(
             Ctr(
-                elements,
-                kind,
+                key[0],
+                key[1],
                 border=int(ctr.number(1, "i", 0)),
                 prior=(ctr.number(2, "f", 0.0), ctr.number(3, "f", 1.0)),
                 shift=ctr.number(4, "f", 0.0),
                 scale=ctr.number(5, "f", 1.0),
-                table=counts[_base(base)],
+                table=counts[key],
             ),
             borders,
         )
@@ -119,13 +123,13 @@ _CHOICE = np.dtype([("feature", "<i4"), ("hash", "<u4")])
 _BUCKET = np.dtype([("hash", "<u8"), ("row", "<u4")])
 
 
-def _base(base: Table) -> tuple[tuple[Element, ...], str, int]:
+def _base(base: Table, as_true: set[int]) -> tuple[tuple[Element, ...], str, int]:
     """What a statistic counts: the combination, its kind, and the number of its division of the target."""
     parts = base.table(0)
     elements: list[Element] = []
     if parts is not None:
         elements += [Element("category", int(f)) for f in parts.array(0, "<i4")]
-        elements += [Element("above", int(f), float(b)) for f, b in _structs(parts, 1, _SPLIT)]
+        elements += [Element("above", int(f), float(b), f in as_true) for f, b in _structs(parts, 1, _SPLIT)]
         elements += [Element("equal", int(f), int(h)) for f, h in _structs(parts, 2, _CHOICE)]
     kind = int(base.number(1, "b", 0))
     name = _CTR_KINDS[kind] if 0 <= kind < len(_CTR_KINDS) else f"statistic {kind}"
@@ -137,7 +141,7 @@ def _structs(table: Table, field: int, dtype: np.dtype[Any]) -> list[tuple[int, 
     return words
 
 
-def _counts(data: bytes, core: Table) -> dict[Any, Counts]:
+def _counts(data: bytes, core: Table, as_true: set[int]) -> dict[Any, Counts]:
     """The counts that follow the trees, by what they count."""
     found: dict[Any, Counts] = {}
     parts = core.texts(3)
@@ -153,7 +157,7 @@ def _counts(data: bytes, core: Table) -> dict[Any, Counts]:
         base = item.table(0)
         if base is None:
             raise CaptureError("the CatBoost model has counts of nothing")
-        key = _base(base)
+        key = _base(base, as_true)
         buckets = np.frombuffer(item.array(1, "u1").tobytes(), _BUCKET)
         blob = item.array(2, "u1").tobytes()
         if "Mean" in key[1]:

@@ -30,11 +30,13 @@ class Element:
             category has the hash `value`).
         feature: Number among the categorical features, or, for ``above``, among the float features.
         value: Border or hash.
+        missing: Whether NaN lies above.
     """
 
     kind: str
     feature: int
     value: float = 0.0
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,8 @@ def _seen(elements: Sequence[Element], hashes: np.ndarray, known: Known) -> Cell
     columns = []
     for e in elements:
         if e.kind == "above":
-            columns.append((known.numbers[:, e.feature] > np.float32(e.value)).astype(np.uint32))
+            own = known.numbers[:, e.feature]
+            columns.append(((own > np.float32(e.value)) | (np.isnan(own) & e.missing)).astype(np.uint32))
         elif e.kind == "equal":
             columns.append((known.hashes[:, e.feature] == np.uint32(int(e.value))).astype(np.uint32))
         else:

@@ -81,7 +81,7 @@ class _Questions:
         }
         self.statistics: list[tuple[Ctr, np.ndarray]] = []
         for item in features.get("ctrs", ()):
-            found = _statistic(item, _counts(counts[item["identifier"]]))
+            found = _statistic(item, _counts(counts[item["identifier"]]), self.as_true)
             self.statistics += [(found, np.asarray(item["borders"], np.float32))] * len(item["borders"])
         # questions are numbered: borders of numbers, categories, statistics
         self.first = sum(len(f.get("borders") or ()) for f in floats) + sum(
@@ -114,9 +114,9 @@ class _Questions:
         return np.array([self.number(s) for s in splits], np.int64)
 
 
-def _statistic(item: Mapping[str, Any], table: Table) -> Ctr:
+def _statistic(item: Mapping[str, Any], table: Table, as_true: Mapping[int, bool]) -> Ctr:
     return Ctr(
-        tuple(_element(e) for e in item["elements"]),
+        tuple(_element(e, as_true) for e in item["elements"]),
         str(item["ctr_type"]),
         border=int(item.get("target_border_idx", 0)),
         prior=(float(item["prior_numerator"]), float(item["prior_denomerator"])),
@@ -126,14 +126,15 @@ def _statistic(item: Mapping[str, Any], table: Table) -> Ctr:
     )
 
 
-def _element(part: Mapping[str, Any]) -> Element:
+def _element(part: Mapping[str, Any], as_true: Mapping[int, bool]) -> Element:
     kind = part["combination_element"]
     if kind == "cat_feature_value":
         return Element("category", int(part["cat_feature_index"]))
     if kind == "cat_feature_exact_value":
         return Element("equal", int(part["cat_feature_index"]), int(part["value"]) & 0xFFFFFFFF)
     if kind == "float_feature":
-        return Element("above", int(part["float_feature_index"]), float(np.float32(part["border"])))
+        feature = int(part["float_feature_index"])
+        return Element("above", feature, float(np.float32(part["border"])), as_true.get(feature, False))
     raise CaptureError(f"the part {kind!r} of a statistic of categories is not known")
 
 

@@ -133,7 +133,10 @@ class _Encoder:
         """A row's value of an element as a number, the numbers of given values, and how many there are."""
         g = self.g
         if element.kind == "above":
-            above = g.Greater(self.numbers[element.feature], np.float32(element.value))
+            own = self.numbers[element.feature]
+            above = g.Greater(own, np.float32(element.value))
+            if element.missing:
+                above = g.Or(above, g.IsNaN(own))
             return g.Cast(above, to=ir.DataType.INT64), values.astype(np.int64), 2
         needed = self.needed[element.feature]
         code = self._code(element.feature)

@@ -82,6 +82,22 @@ def test_every_opset_and_combinations() -> None:
     assert kinds == {"category", "above", "equal"}
 
 
+@pytest.mark.parametrize("mode", ["Min", "Max"])
+def test_missing_numbers_beside_categories(mode: str, tmp_path: Path) -> None:
+    x, y = mixed()
+    x = x.copy()
+    x[::5, 0], x[::7, 4] = np.nan, np.nan
+    y = y + 2 * np.array([v != v for v in x[:, 0]])
+    options = {**K, "depth": 6, "boosting_type": "Plain", "iterations": 40, "nan_mode": mode, "max_ctr_complexity": 3}
+    model = cb.CatBoostClassifier(**options, cat_features=CATEGORIES).fit(x, y)
+    source = check(model, x)
+    above = {e.missing for c in source.model.columns if isinstance(c, Ctr) for e in c.elements if e.kind == "above"}
+    assert above == {mode == "Max"}
+    path = tmp_path / "model.json"
+    model.save_model(str(path), format="json")
+    check(path, x, opsets=[21])
+
+
 def test_categories_from_an_option_or_the_file(tmp_path: Path) -> None:
     model = fit()
     source = check(model, None, categories=KNOWN)
