@@ -14,6 +14,7 @@ from ..linalg.solve import lu as lu_of
 from ..linalg.solve import sign_and_log, solve
 from ..linalg.steps import broadcast_batches
 from ..linalg.svd import singular_values
+from ..linalg.svd import svd as svd_of
 from ..linalg.triangular import triangular_solve as triangular_solve_of
 from ..nn.weights import transposed
 from ..registry import symbolic
@@ -141,22 +142,22 @@ def qr(g: GraphBuilder, x: Value, *, full_matrices: bool = False) -> list[Value]
 
 
 @symbolic(DIALECT, "Svd")
-def svd(g: GraphBuilder, x: Value, *, compute_uv: bool = True, full_matrices: bool = False) -> Value:
+def svd(g: GraphBuilder, x: Value, *, compute_uv: bool = True, full_matrices: bool = False) -> list[Value | None]:
     """Svd(input: T, compute_uv: bool, full_matrices: bool) -> s: T, u: T, v: T"""
-    if compute_uv:
-        raise refused(g, "Svd", "singular vectors aren't supported: their signs are free")
+    # pairs of singular vectors may have other signs than TensorFlow's; what is made of U f(S) V^T is the same
     if not all(isinstance(x.dim(a), int) for a in (-2, -1)):
         raise refused(g, "Svd", "matrices whose order isn't known before the model runs aren't supported")
-    return singular_values(g, x)
+    if not compute_uv:
+        return [singular_values(g, x), None, None]
+    u, values, vh = svd_of(g, x, full=full_matrices)
+    return [values, u, _turned(g, vh, True)]
 
 
 @symbolic(DIALECT, "SelfAdjointEigV2")
-def eigh(g: GraphBuilder, x: Value, *, compute_v: bool = True) -> Value:
-    """SelfAdjointEigV2(input: T, compute_v: bool) -> e: T, v: T"""
-    if compute_v:
-        raise refused(g, "SelfAdjointEigV2", "eigenvectors aren't supported: their signs are free")
+def eigh(g: GraphBuilder, x: Value, *, compute_v: bool = True) -> list[Value | None]:
+    """SelfAdjointEigV2(input: T, compute_v: bool) -> e: T, v: T; signs of eigenvectors may be others"""
     _square(g, x, "SelfAdjointEigV2")
-    return eigh_of(g, x, vectors=False)[0]
+    return list(eigh_of(g, x, vectors=compute_v))
 
 
 @symbolic(DIALECT, "Cross")
