@@ -37,6 +37,10 @@ class Dims:
         """All sizes of a shape."""
         return [self.size(s) for s in shape]
 
+    def expression(self, e: Any) -> Size | None:
+        """A sympy expression as a size; None where it has no counterpart."""
+        return self._expression(e)
+
     def _expression(self, e: Any) -> Size | None:
         if e.is_Integer:
             return int(e)

@@ -16,7 +16,7 @@ from ...symbolic.complex.number import Complex
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
 from ...symbolic.registry import Symbolic, registry
 from ...symbolic.value import Value
-from . import capture, complex_nodes
+from . import capture, complex_nodes, higher_order
 from .dims import Dims
 from .mutation import WRITE_BACK, Aliases, Memory, functional_name, is_overload, mutates, unsupported_writes
 from .weights import Weights
@@ -24,8 +24,6 @@ from .weights import Weights
 #: Arguments that say nothing about the values an op computes.
 _PLACEMENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking")
 _MAX_DECOMPOSITIONS = 8
-#: Higher-order operators that `Walk` translates.
-HIGHER_ORDER = ("wrap_with_set_grad_enabled", "wrap_with_autocast", "cond", "with_effects")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -60,13 +58,14 @@ def prepare(program: Any, opset: int) -> Any:
 
 def _refuse(nodes: Sequence[Any]) -> None:
     """Raises UnsupportedOps for nodes without a symbolic function, if there are any."""
-    places: dict[tuple[str, str], list[str]] = {}
+    places: dict[tuple[str, str, str], list[str]] = {}
     for node in nodes:
-        reason = "for complex operands" if complex_nodes.touches_complex(node) else ""
-        places.setdefault((functional_name(node.target), reason), []).append(location(node))
+        dialect, name = dialect_and_name(node)
+        reason = "for complex operands" if dialect == "aten.complex" else ""
+        places.setdefault((dialect.removesuffix(".complex"), name, reason), []).append(location(node))
     if places:
         raise UnsupportedOps(
-            [MissingOp("aten", name, len(at), tuple(at[:3]), reason) for (name, reason), at in places.items()]
+            [MissingOp(dialect, name, len(at), tuple(at[:3]), reason) for (dialect, name, reason), at in places.items()]
         )
 
 
@@ -106,7 +105,8 @@ def _needs_function(node: Any) -> bool:
     target = node.target
     if is_overload(target):
         return not _is_check(target) and not _is_size(node)
-    return _higher_order_name(target) is not None and _higher_order_name(target) not in HIGHER_ORDER
+    name = _higher_order_name(target)
+    return name is not None and name not in higher_order.KNOWN and name != "with_effects"
 
 
 def _higher_order_name(target: Any) -> str | None:
@@ -141,11 +141,17 @@ def _reads_tensor(node: Any) -> bool:
     return is_overload(node.target) and node.target._schema.name in ("aten::item", "aten::_local_scalar_dense")
 
 
+def dialect_and_name(node: Any) -> tuple[str, str]:
+    """Where an operator's function is registered: an operator of another library under the library's name."""
+    library, _, name = functional_name(node.target).rpartition("::")
+    return library or complex_nodes.dialect_of(node), name
+
+
 def lookup(node: Any, opset: int) -> Symbolic | None:
     """The symbolic function of a node's operator: by name and overload, else by name."""
     if not is_overload(node.target):
         return None
-    dialect, name = complex_nodes.dialect_of(node), functional_name(node.target)
+    dialect, name = dialect_and_name(node)
     return registry.lookup(dialect, name, opset) or registry.lookup(dialect, name.rsplit(".", 1)[0], opset)
 
 
@@ -200,6 +206,12 @@ class Walk:
     def __init__(self, g: GraphBuilder, dims: Dims):
         self.g, self.dims = g, dims
         self.weights = Weights(g)
+
+    def inside(self, body: GraphBuilder) -> Walk:
+        """A walk that writes into a body of this one's graph; weights are shared."""
+        inner = Walk(body, self.dims)
+        inner.weights = self.weights
+        return inner
 
     def run(self, module: Any, arguments: Sequence[Any], *, mark: bool = True) -> list[Any]:
         """Translates a graph module on the given values of its placeholders; gives its outputs."""
@@ -263,7 +275,7 @@ class Walk:
         if is_overload(target):
             return self._function(node, read)
         if isinstance(target, torch._ops.HigherOrderOperator):
-            return self._higher_order(node, read)
+            return self._effects(node) if target.name() == "with_effects" else higher_order.translate(self, node, read)
         if isinstance(value, torch.SymFloat):
             return self._float(value.node.expr)
         raise TranslationError(f"can't translate a call of {target}", location=self.g.location)
@@ -303,41 +315,12 @@ class Walk:
                 ]
             )
 
-    def _higher_order(self, node: Any, read: Callable[[Any], Any]) -> Any:
-        name = node.target.name()
-        if name in ("wrap_with_set_grad_enabled", "wrap_with_autocast"):
-            skipped = 1 if name == "wrap_with_set_grad_enabled" else 4
-            module, *operands = [read(a) for a in node.args[skipped:]]
-            return tuple(self.run(module, operands, mark=False))
-        if name == "with_effects":
-            return self._effects(node)
-        if name == "cond":
-            return self._cond(*(read(a) for a in node.args))
-        raise UnsupportedOps([MissingOp("aten", name, 1, (self.g.location,))])
-
     def _effects(self, node: Any) -> Any:
         """An op with a side effect: only checks are known, which give nothing but their token."""
         checked = node.args[1]
         if not _is_check(checked):
             raise UnsupportedOps([MissingOp("aten", functional_name(checked), 1, (self.g.location,))])
         return (None,)
-
-    def _cond(self, predicate: Any, then: Any, other: Any, operands: Sequence[Any] = ()) -> Any:
-        if not isinstance(predicate, Value):
-            raise TranslationError("torch.cond on a size isn't supported", op="cond", location=self.g.location)
-        bodies, kinds = [], []
-        for module in (then, other):
-            body = self.g.subgraph()
-            walk = Walk(body, self.dims)
-            walk.weights = self.weights
-            kinds = walk.run(module, operands, mark=False)
-            for result in complex_nodes.flat(kinds):
-                body.output(result)
-            bodies.append(body)
-        count = len(bodies[0].outputs)
-        results = self.g.call("If", predicate, then_branch=bodies[0], else_branch=bodies[1], outputs=count)
-        parts = list(results) if isinstance(results, tuple) else [results]
-        return tuple(complex_nodes.grouped(parts, kinds))
 
     def _expected(self, node: Any, result: Any, mark: bool) -> Any:
         """Compares results with what the capture says about them."""
