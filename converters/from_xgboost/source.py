@@ -53,7 +53,11 @@ class XgboostSource(MatrixSource):
             ends = {} if self.model.weights is not None else {"iteration_range": self.model.rounds}
             found = [live.predict(x, **ends)]
             if self.classifier:
-                found = [np.asarray(found[0]).astype(np.int64), live.predict_proba(x, **ends)]
+                shares = np.asarray(live.predict_proba(x, **ends))
+                label = np.asarray(found[0]).astype(np.int64)
+                if self.model.objective == "multi:softprob" and label.ndim > 1:
+                    label = shares.argmax(axis=1)  # XGBoost takes softprob's two classes for two labels
+                found = [label, shares]
         else:
             found = [self._predict(live, x)]
         return dict(zip(self.output_names, map(np.asarray, found), strict=True))

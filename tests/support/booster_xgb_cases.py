@@ -181,6 +181,17 @@ def custom_classifier() -> Trained:
     return wrapped(xgb.XGBClassifier(objective=logistic, **K), data().x, data().binary)
 
 
+def two_classes() -> Trained:
+    """XGBoost's wrapper takes the two classes for two labels; the graph gives the class."""
+    found = wrapped(xgb.XGBClassifier(objective="multi:softprob", num_class=2, **K), data().x, data().binary)
+
+    def predict(model: Any, x: Any) -> list[Any]:
+        shares = model.predict_proba(x)
+        return [shares.argmax(axis=1), shares]
+
+    return Trained(found.model, predict, {"json": (found.model.save_model, predict)})
+
+
 CASES: dict[str, Callable[[], Trained]] = {
     "binary": classifier(),
     "three classes": classifier("three"),
@@ -188,6 +199,7 @@ CASES: dict[str, Callable[[], Trained]] = {
     "softmax": booster("three", objective="multi:softmax", num_class=3),
     "softmax wrapper": classifier("three", objective="multi:softmax"),
     "softprob of two classes": booster("binary", objective="multi:softprob", num_class=2),
+    "softprob of two classes, wrapper": two_classes,
     "softmax of two classes": booster("binary", objective="multi:softmax", num_class=2),
     "hinge": booster("binary", objective="binary:hinge"),
     "logitraw": booster("binary", objective="binary:logitraw"),
