@@ -5,63 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import onnx_ir as ir
-
 from ..builder import GraphBuilder
+from ..nn.recurrent import layered, stacked_gates
 from ..registry import symbolic
 from ..value import Value
 from .promotion import unsupported
 from .shape import size_at
 
 #: Order of the gates in ONNX, as positions in torch's order.
-_LSTM_GATES = (0, 3, 1, 2)  # torch: input, forget, cell, output; ONNX: input, output, forget, cell
-_GRU_GATES = (1, 0, 2)  # torch: reset, update, new; ONNX: update, reset, hidden
+LSTM_GATES = (0, 3, 1, 2)  # torch: input, forget, cell, output; ONNX: input, output, forget, cell
+GRU_GATES = (1, 0, 2)  # torch: reset, update, new; ONNX: update, reset, hidden
 
 
-def _reordered(g: GraphBuilder, x: Value, gates: Sequence[int]) -> Value:
-    """The rows of a weight or bias with its gates in ONNX's order."""
-    if len(gates) < 2:
-        return x
-    parts = g.Split(x, axis=0, num_outputs=len(gates), outputs=len(gates))
-    return g.Concat(*(parts[i] for i in gates), axis=0)
-
-
-def _stacked(g: GraphBuilder, tensors: Sequence[Value]) -> Value:
-    """Tensors along a new first axis; weights are put together when the file is written, not before."""
-    if any(t.const_value is None for t in tensors):
-        return g.Concat(*(g.Unsqueeze(t, [0]) for t in tensors), axis=0)
-    parts = [t.const_value for t in tensors]
-    first = parts[0]
-    assert first is not None
-    shape = ir.Shape([len(parts), *(int(s) for s in first.shape)])  # type: ignore[arg-type]
-    name = (tensors[0].name or "weight") + "_stacked"
-
-    def stack() -> ir.TensorProtocol:
-        return ir.Tensor(np.stack([p.numpy() for p in parts if p is not None]))
-
-    return g.initializer(name, ir.LazyTensor(stack, dtype=first.dtype, shape=shape, name=name))
-
-
-def _arranged(g: GraphBuilder, tensors: Sequence[Value], gates: Sequence[int]) -> Value:
-    """Weights of the directions of a layer, each with its gates in ONNX's order, one below the other."""
-    if any(t.const_value is None for t in tensors):
-        return _stacked(g, [_reordered(g, t, gates) for t in tensors])
-    parts = [t.const_value for t in tensors]
-    first = parts[0]
-    assert first is not None
-    shape = ir.Shape([len(parts), *(int(s) for s in first.shape)])  # type: ignore[arg-type]
-    name = (tensors[0].name or "weight") + "_onnx"
-
-    def arrange() -> ir.TensorProtocol:
-        arrays = [p.numpy() for p in parts if p is not None]
-        pieces = [np.split(a, len(gates), axis=0) for a in arrays]
-        return ir.Tensor(np.stack([np.concatenate([p[i] for i in gates], axis=0) for p in pieces]))
-
-    return g.initializer(name, ir.LazyTensor(arrange, dtype=first.dtype, shape=shape, name=name))
-
-
-def _layers(
+def recurrent_layers(
     g: GraphBuilder, op: str, x: Value, states: Sequence[Value], params: Sequence[Value], has_biases: bool,
     num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, gates: Sequence[int],
     **attributes: Any,
@@ -72,39 +28,63 @@ def _layers(
     directions = 2 if bidirectional else 1
     per_cell = 4 if has_biases else 2
     if len(params) != num_layers * directions * per_cell:
-        raise unsupported("a projection of the hidden state (proj_size)", g)
-    hidden = size_at(g, params[1], 1)
+        return projected_layers(g, x, states, params, has_biases, directions, batch_first, attributes.get("lengths"))
+    layers: list[tuple[Value, Value, Value | None]] = []
+    for first in range(0, len(params), directions * per_cell):
+        cells = params[first : first + directions * per_cell]
+        weights = [stacked_gates(g, cells[i::per_cell], gates) for i in range(per_cell)]
+        layers.append((weights[0], weights[1], g.Concat(*weights[2:], axis=1) if has_biases else None))
     x = g.Transpose(x, perm=[1, 0, 2]) if batch_first else x
-    finals: list[list[Value]] = [[] for _ in states]
-    for layer in range(num_layers):
-        first = layer * directions
-        cells = [params[(first + d) * per_cell : (first + d + 1) * per_cell] for d in range(directions)]
-        weights = [_arranged(g, [c[i] for c in cells], gates) for i in range(per_cell)]
-        bias = g.Concat(weights[2], weights[3], axis=1) if has_biases else None
-        begin = [_rows(g, s, first, directions, num_layers) for s in states]
-        y, *last = g.call(
-            op, x, weights[0], weights[1], bias, None, *begin, hidden_size=hidden,
-            direction="bidirectional" if bidirectional else "forward", outputs=1 + len(states), **attributes,
-        )  # fmt: skip
-        # (time, directions, batch, hidden) -> (time, batch, directions * hidden)
-        if bidirectional:
-            y = g.Transpose(y, perm=[0, 2, 1, 3])
-            y = g.reshape(y, [*(y.sizes or ())[:2], directions * hidden]) if _known(y) else g.Reshape(y, [0, 0, -1])
-        else:
-            y = g.Squeeze(y, [1])
-        x = y
-        for kept, value in zip(finals, last, strict=True):
-            kept.append(value)
+    y, finals = layered(g, op, x, states, layers, size_at(g, params[1], 1), **attributes)
+    return [g.Transpose(y, perm=[1, 0, 2]) if batch_first else y, *finals]
+
+
+def projected_layers(
+    g: GraphBuilder, x: Value, states: Sequence[Value], params: Sequence[Value], has_biases: bool, directions: int,
+    batch_first: bool, lengths: Value | None,
+) -> list[Value]:  # fmt: skip
+    """Layers of LSTM whose hidden state is projected (proj_size), which ONNX's LSTM doesn't have: one Scan each."""
+    if lengths is not None:
+        raise unsupported("a packed sequence through LSTM with proj_size", g)
+    per_cell = 5 if has_biases else 3
     x = g.Transpose(x, perm=[1, 0, 2]) if batch_first else x
-    return [x, *(g.Concat(*kept, axis=0) if len(kept) > 1 else kept[0] for kept in finals)]
+    finals: list[tuple[Value, Value]] = []
+    for first in range(0, len(params), directions * per_cell):
+        sequences = []
+        for direction in range(directions):
+            at = first + direction * per_cell
+            begin = [g.Gather(s, len(finals), axis=0) for s in states]
+            hidden, cell, y = _projected(g, x, begin, params[at : at + per_cell], direction == 1)
+            finals.append((hidden, cell))
+            sequences.append(y)
+        x = sequences[0] if directions == 1 else g.Concat(*sequences, axis=-1)
+    last = [g.Concat(*(g.Unsqueeze(pair[i], [0]) for pair in finals), axis=0) for i in (0, 1)]
+    return [g.Transpose(x, perm=[1, 0, 2]) if batch_first else x, *last]
 
 
-def _known(y: Value) -> bool:
-    return y.sizes is not None and None not in y.sizes[:2]
+def _projected(
+    g: GraphBuilder, x: Value, begin: Sequence[Value], params: Sequence[Value], backwards: bool
+) -> list[Value]:
+    """One direction of one layer: the last hidden and cell state, and all hidden states."""
+    w_ih, w_hh, *biases, w_hr = params
+    from .linalg import linear
 
-
-def _rows(g: GraphBuilder, state: Value, first: int, count: int, layers: int) -> Value:
-    return state if layers == 1 else g.Slice(state, [first], [first + count], [0])
+    inputs = linear(g, x, w_ih, g.Add(*biases) if biases else None)
+    body = g.subgraph()
+    hidden, cell = (
+        body.input(n, s.element, s.sizes or ()) for n, s in zip(("hidden", "cell"), begin, strict=True)
+    )
+    step = body.input("step", inputs.element, (inputs.sizes or ())[1:])
+    gates = body.Add(step, linear(body, hidden, w_hh))
+    i, f, c, o = body.Split(gates, axis=-1, num_outputs=4, outputs=4)
+    cell = body.Add(body.Mul(body.Sigmoid(f), cell), body.Mul(body.Sigmoid(i), body.Tanh(c)))
+    hidden = linear(body, body.Mul(body.Sigmoid(o), body.Tanh(cell)), w_hr)
+    for value in (hidden, cell, hidden):
+        body.output(value)
+    order = [int(backwards)]
+    results = g.call("Scan", *begin, inputs, body=body, num_scan_inputs=1, scan_input_directions=order,
+                     scan_output_directions=order, outputs=3)  # fmt: skip
+    return list(results)
 
 
 @symbolic("aten", "lstm.input")
@@ -114,8 +94,8 @@ def lstm(
 ) -> tuple[Value, ...]:  # fmt: skip
     """aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, ...) -> (Tensor, Tensor, Tensor)"""
     return tuple(
-        _layers(g, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
-                _LSTM_GATES)
+        recurrent_layers(g, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
+                LSTM_GATES)
     )  # fmt: skip
 
 
@@ -126,8 +106,8 @@ def gru(
 ) -> tuple[Value, ...]:  # fmt: skip
     """aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, ...) -> (Tensor, Tensor)"""
     return tuple(
-        _layers(g, "GRU", input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
-                _GRU_GATES, linear_before_reset=1)
+        recurrent_layers(g, "GRU", input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
+                GRU_GATES, linear_before_reset=1)
     )  # fmt: skip
 
 
@@ -138,7 +118,7 @@ def _register_rnn(name: str, activation: str) -> None:
     ) -> tuple[Value, ...]:  # fmt: skip
         activations = [activation] * (2 if bidirectional else 1)
         return tuple(
-            _layers(g, "RNN", input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
+            recurrent_layers(g, "RNN", input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
                     (0,), activations=activations)
         )  # fmt: skip
 

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..builder import GraphBuilder
 from ..dims import product
+from ..nn import sizes as measures
+from ..nn.sizes import axis_of as axis_of
 from ..registry import symbolic
 from ..value import Value
 from .promotion import NARROW, DataType, cast, compute, is_float, result_type, unsupported
 
 Sizes = Sequence[Any]
-
-
-def axis_of(axis: int, rank: int) -> int:
-    """A possibly negative axis as an index."""
-    return axis % rank if rank else 0
-
-
-def size_at(g: GraphBuilder, x: Value, axis: int) -> Any:
-    """Size of an axis: int or Dim where it is known, else an int64 scalar."""
-    size = x.dim(axis)
-    if size is not None:
-        return size
-    axis = axis_of(axis, x.rank)
-    return g.Squeeze(g.Shape(x, start=axis, end=axis + 1), [0])
-
-
-def sizes(g: GraphBuilder, x: Value) -> list[Any]:
-    """Sizes of all axes, each as `size_at` gives it."""
-    return [size_at(g, x, i) for i in range(x.rank)]
+#: Size of an axis: int or Dim where it is known, else an int64 scalar.
+size_at: Callable[[GraphBuilder, Value, int], Any] = measures.size_at
+#: Sizes of all axes, each as `size_at` gives it.
+sizes: Callable[[GraphBuilder, Value], list[Any]] = measures.sizes_of
 
 
 def merged(g: GraphBuilder, parts: Sequence[Any]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..value import Value
+from .sizes import sizes_of
 from .weights import derived
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ class Result:
     states: tuple[Value, ...]
 
 
+def in_order(array: np.ndarray, gates: Sequence[int]) -> np.ndarray:
+    """Rows of an array with the gates that they belong to in another order."""
+    blocks = array.reshape(len(gates), -1, *array.shape[1:])
+    return blocks[list(gates)].reshape(array.shape)
+
+
 def gate_weights(g: GraphBuilder, matrices: Sequence[Value], gates: Sequence[int], hidden: int) -> Value:
     """Matrices (in, gates * hidden), one for each direction, as (directions, gates * hidden, in).
 
@@ -77,8 +84,7 @@ def gate_weights(g: GraphBuilder, matrices: Sequence[Value], gates: Sequence[int
     assert isinstance(size, int)
 
     def pack(*arrays: np.ndarray) -> np.ndarray:
-        rows = [a.T.reshape(len(gates), hidden, size)[list(gates)].reshape(-1, size) for a in arrays]
-        return np.stack(rows)
+        return np.stack([in_order(a.T, gates) for a in arrays])
 
     return derived(g, "gates", matrices, [len(matrices), len(gates) * hidden, size], pack)
 
@@ -88,16 +94,90 @@ def gate_biases(g: GraphBuilder, biases: Sequence[Value], gates: Sequence[int], 
 
     A bias (gates * hidden) belongs to the input; one of (2, gates * hidden) has a second row for the recurrent product.
     """
-    count = len(gates)
 
     def pack(*arrays: np.ndarray) -> np.ndarray:
         rows = []
         for array in arrays:
-            parts = array.reshape(-1, count, hidden)[:, list(gates)].reshape(-1, count * hidden)
-            rows.append(np.concatenate([parts[0], parts[1] if len(parts) > 1 else np.zeros_like(parts[0])]))
+            first, *second = (in_order(part, gates) for part in array.reshape(-1, len(gates) * hidden))
+            rows.append(np.concatenate([first, second[0] if second else np.zeros_like(first)]))
         return np.stack(rows)
 
-    return derived(g, "gates", biases, [len(biases), 2 * count * hidden], pack)
+    return derived(g, "gates", biases, [len(biases), 2 * len(gates) * hidden], pack)
+
+
+def stacked_gates(g: GraphBuilder, tensors: Sequence[Value], gates: Sequence[int]) -> Value:
+    """Weights (gates * hidden, in) or biases, one for each direction, along a new first axis, gates in ONNX's order."""
+    sizes = tensors[0].sizes
+    if all(t.is_constant for t in tensors) and sizes is not None:
+
+        def pack(*arrays: np.ndarray) -> np.ndarray:
+            return np.stack([in_order(a, gates) for a in arrays])
+
+        fixed = [s for s in sizes if isinstance(s, int)]
+        return derived(g, "gates" + "".join(map(str, gates)), tensors, [len(tensors), *fixed], pack)
+    return g.Concat(*(g.Unsqueeze(_reordered(g, t, gates), [0]) for t in tensors), axis=0)
+
+
+def _reordered(g: GraphBuilder, x: Value, gates: Sequence[int]) -> Value:
+    if len(gates) < 2:
+        return x
+    parts = g.Split(x, axis=0, num_outputs=len(gates), outputs=len(gates))
+    return g.Concat(*(parts[i] for i in gates), axis=0)
+
+
+def layered(
+    g: GraphBuilder,
+    op: str,
+    x: Value,
+    states: Sequence[Value],
+    layers: Sequence[tuple[Value, Value, Value | None]],
+    hidden: int,
+    *,
+    lengths: Value | None = None,
+    **attributes: Any,
+) -> tuple[Value, list[Value]]:
+    """Recurrent layers, each over what the one before it gives.
+
+    Args:
+        g: Builder.
+        op: RNN, LSTM or GRU.
+        x: (time, batch, features).
+        states: First hidden (and cell) state of all layers, (layers * directions, batch, hidden).
+        layers: Input weights, recurrent weights and biases of each layer, as ONNX takes them.
+        hidden: Size of the state.
+        lengths: Steps of each sequence, int32.
+        **attributes: Others of the operator.
+
+    Returns:
+        (time, batch, directions * hidden), and the last states in the form of the first ones.
+    """
+    directions = layers[0][0].dim(0)
+    assert isinstance(directions, int)
+    finals: list[list[Value]] = [[] for _ in states]
+    for number, (w, r, b) in enumerate(layers):
+        first = number * directions
+        begin = [s if len(layers) == 1 else g.Slice(s, [first], [first + directions], [0]) for s in states]
+        y, *last = g.call(
+            op,
+            x,
+            w,
+            r,
+            b,
+            lengths,
+            *begin,
+            hidden_size=hidden,
+            direction="bidirectional" if directions == 2 else "forward",
+            outputs=1 + len(states),
+            **attributes,
+        )
+        if directions == 1:
+            x = g.Squeeze(y, [1])
+        else:  # (time, directions, batch, hidden)
+            y = g.Transpose(y, perm=[0, 2, 1, 3])
+            x = g.reshape(y, [*sizes_of(g, y)[:2], directions * hidden])
+        for kept, value in zip(finals, last, strict=True):
+            kept.append(value)
+    return x, [k[0] if len(k) == 1 else g.Concat(*k, axis=0) for k in finals]
 
 
 def recurrent(

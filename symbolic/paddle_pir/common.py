@@ -9,8 +9,12 @@ import numpy as np
 import onnx_ir as ir
 
 from ..builder import GraphBuilder
-from ..dims import Dim, product
 from ..errors import MissingOp, UnsupportedOps
+from ..nn.sizes import Size as Size
+from ..nn.sizes import as_value as as_value
+from ..nn.sizes import axis_of as axis_of
+from ..nn.sizes import size_at as size_at
+from ..nn.sizes import sizes_of, times
 from ..value import Value
 
 DataType = ir.DataType
@@ -21,8 +25,10 @@ INTEGERS = (
 )
 #: Integers that arithmetic is done in int32 for: onnxruntime has few kernels for them.
 NARROW = (DataType.INT8, DataType.INT16, DataType.UINT8, DataType.UINT16)
-#: A size: number, Dim, or an int64 scalar known at run time.
-Size = int | Dim | Value
+#: Sizes of all axes.
+sizes = sizes_of
+#: Product of sizes.
+merged = times
 
 
 def refused(g: GraphBuilder, op: str, reason: str) -> UnsupportedOps:
@@ -109,40 +115,6 @@ def size_list(g: GraphBuilder, operand: Any, op: str) -> list[Size]:
 def _int64(g: GraphBuilder, x: Value) -> Value:
     x = cast(g, x, DataType.INT64)
     return g.Reshape(x, []) if x.rank == 0 and x.sizes != () else x
-
-
-def axis_of(axis: int, rank: int) -> int:
-    """A possibly negative axis as an index."""
-    return axis % rank if rank else 0
-
-
-def size_at(g: GraphBuilder, x: Value, axis: int) -> Size:
-    """Size of an axis: int or Dim where it is known, else an int64 scalar."""
-    size = x.dim(axis)
-    if size is not None:
-        return size
-    axis = axis_of(axis, x.rank)
-    return g.Squeeze(g.Shape(x, start=axis, end=axis + 1), [0])
-
-
-def sizes(g: GraphBuilder, x: Value) -> list[Size]:
-    """Sizes of all axes, each as `size_at` gives it."""
-    return [size_at(g, x, i) for i in range(x.rank)]
-
-
-def merged(g: GraphBuilder, parts: Sequence[Size]) -> Size:
-    """Product of sizes."""
-    known = product([p for p in parts if not isinstance(p, Value)])
-    total: Size = known
-    for part in parts:
-        if isinstance(part, Value):
-            total = part if isinstance(total, int) and total == 1 else part * as_value(g, total)
-    return total
-
-
-def as_value(g: GraphBuilder, size: Size) -> Value:
-    """A size as an int64 scalar."""
-    return size if isinstance(size, Value) else g.size(size)
 
 
 def move(g: GraphBuilder, x: Value, order: Sequence[int]) -> Value:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx_ir as ir
 
-from ..dims import Dim
 from ..errors import MissingOp, UnsupportedOps
 from ..nn.layout import broadcast_twin, channels_last, has_twin
+from ..nn.sizes import Size as Size
+from ..nn.sizes import as_value as as_value
+from ..nn.sizes import size_at as size_at
+from ..nn.sizes import sizes_of as _sizes_of
+from ..nn.sizes import times as times
 from ..value import Value
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
 
 DIALECT = "tf_graph"
+#: Sizes of all axes.
+shape_of = _sizes_of
 DataType = ir.DataType
-#: A size: number, Dim, or an int64 scalar known at run time.
-Size = int | Dim | Value
 #: Larger than every size: the end of a slice that goes to the end.
 END = 2**31 - 1
 
@@ -76,37 +80,6 @@ def sizes_of(g: GraphBuilder, x: Value, op: str) -> list[Size]:
         return [vector]
     known = x.dims or (None,) * count
     return [d if d is not None else g.Squeeze(g.Slice(vector, [i], [i + 1], [0]), [0]) for i, d in enumerate(known)]
-
-
-def size_at(g: GraphBuilder, x: Value, axis: int) -> Size:
-    """Size of an axis."""
-    size = x.dim(axis)
-    axis %= x.rank
-    return g.Squeeze(g.Shape(x, start=axis, end=axis + 1), [0]) if size is None else size
-
-
-def shape_of(g: GraphBuilder, x: Value) -> list[Size]:
-    """Sizes of all axes."""
-    return [size_at(g, x, i) for i in range(x.rank)]
-
-
-def as_value(g: GraphBuilder, size: Size) -> Value:
-    """A size as an int64 scalar."""
-    return size if isinstance(size, Value) else g.size(size)
-
-
-def times(g: GraphBuilder, sizes: Sequence[Size]) -> Size:
-    """Product of sizes."""
-    total: Size = 1
-    for size in sizes:
-        if isinstance(total, Value) or isinstance(size, Value):
-            if isinstance(total, int) and total == 1:
-                total = size
-            else:
-                total = g.Mul(as_value(g, total), as_value(g, size))
-        else:
-            total = total * size
-    return total
 
 
 def on_twins(g: GraphBuilder, function: Callable[..., Value], *operands: Value, **options: Any) -> Value:
