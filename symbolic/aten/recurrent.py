@@ -71,9 +71,7 @@ def _projected(
 
     inputs = linear(g, x, w_ih, g.Add(*biases) if biases else None)
     body = g.subgraph()
-    hidden, cell = (
-        body.input(n, s.element, s.sizes or ()) for n, s in zip(("hidden", "cell"), begin, strict=True)
-    )
+    hidden, cell = (body.input(n, s.element, s.sizes or ()) for n, s in zip(("hidden", "cell"), begin, strict=True))
     step = body.input("step", inputs.element, (inputs.sizes or ())[1:])
     gates = body.Add(step, linear(body, hidden, w_hh))
     i, f, c, o = body.Split(gates, axis=-1, num_outputs=4, outputs=4)
@@ -94,9 +92,10 @@ def lstm(
 ) -> tuple[Value, ...]:  # fmt: skip
     """aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, ...) -> (Tensor, Tensor, Tensor)"""
     return tuple(
-        recurrent_layers(g, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
-                LSTM_GATES)
-    )  # fmt: skip
+        recurrent_layers(
+            g, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, LSTM_GATES
+        )
+    )
 
 
 @symbolic("aten", "gru.input")
@@ -106,9 +105,22 @@ def gru(
 ) -> tuple[Value, ...]:  # fmt: skip
     """aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, ...) -> (Tensor, Tensor)"""
     return tuple(
-        recurrent_layers(g, "GRU", input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
-                GRU_GATES, linear_before_reset=1)
-    )  # fmt: skip
+        recurrent_layers(
+            g,
+            "GRU",
+            input,
+            [hx],
+            params,
+            has_biases,
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+            batch_first,
+            GRU_GATES,
+            linear_before_reset=1,
+        )
+    )
 
 
 def _register_rnn(name: str, activation: str) -> None:
@@ -118,9 +130,22 @@ def _register_rnn(name: str, activation: str) -> None:
     ) -> tuple[Value, ...]:  # fmt: skip
         activations = [activation] * (2 if bidirectional else 1)
         return tuple(
-            recurrent_layers(g, "RNN", input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
-                    (0,), activations=activations)
-        )  # fmt: skip
+            recurrent_layers(
+                g,
+                "RNN",
+                input,
+                [hx],
+                params,
+                has_biases,
+                num_layers,
+                dropout,
+                train,
+                bidirectional,
+                batch_first,
+                (0,),
+                activations=activations,
+            )
+        )
 
     function.__doc__ = f"aten::{name}.input(Tensor input, Tensor hx, Tensor[] params, ...) -> (Tensor, Tensor)"
     function.__name__ = function.__qualname__ = name
