@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..linalg import cholesky, solve, triangular
+from ..linalg import cholesky, ldl, solve, triangular
 from ..linalg.steps import broadcast_batches, identity, known, sizes_of, smaller, swapped, triangle
 from ..registry import symbolic
 from ..value import Value
@@ -155,6 +155,29 @@ def cholesky_inverse(g: GraphBuilder, self: Value, upper: bool = False) -> Value
     """aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor"""
     eye = g.expand(identity(g, self, known(self, -1)), sizes_of(g, self))
     return cholesky.cholesky_solve(g, self, eye, lower=not upper)
+
+
+# --- symmetric matrices -----------------------------------------------------------------------------------------------
+
+
+@symbolic("aten", "linalg_ldl_factor_ex")
+def linalg_ldl_factor_ex(
+    g: GraphBuilder, self: Value, hermitian: bool = False, check_errors: bool = False
+) -> tuple[Value, Value, Value]:
+    """aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False)"""
+    return ldl.ldl(g, self)
+
+
+@symbolic("aten", "linalg_ldl_factor")
+def linalg_ldl_factor(g: GraphBuilder, self: Value, hermitian: bool = False) -> tuple[Value, Value]:
+    """aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)"""
+    return ldl.ldl(g, self)[:2]
+
+
+@symbolic("aten", "linalg_ldl_solve")
+def linalg_ldl_solve(g: GraphBuilder, LD: Value, pivots: Value, B: Value, hermitian: bool = False) -> Value:
+    """aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor"""
+    return ldl.ldl_solve(g, LD, pivots, B)
 
 
 # --- determinants ----------------------------------------------------------------------------------------------------

@@ -28,7 +28,10 @@ class Call(torch.nn.Module):
 
 
 def matrices(text: str, which: int) -> list[torch.Tensor]:
-    """Tensors as in ``"s[n,4,4] r[n,4,2]"``: s square and regular, p positive definite, t with a triangle, r any."""
+    """Tensors as in ``"s[n,4,4] dr[n,4,2]"``; a letter d before it: float64.
+
+    s square and regular, p positive definite, y symmetric, z symmetric with zeros on the diagonal, r any.
+    """
     generator = torch.Generator().manual_seed(which)
     made = []
     for part in text.split():
@@ -42,6 +45,8 @@ def matrices(text: str, which: int) -> list[torch.Tensor]:
             x = x @ x.mT + torch.eye(shape[-1])
         elif kind == "y":
             x = x + x.mT
+        elif kind == "z":
+            x = (x + x.mT) * (1 - torch.eye(shape[-1]))
         made.append(x if double else x.float())
     return made
 
@@ -125,6 +130,12 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
             for left in (True, False) for adjoint in (True, False)
         ] + [torch.lu_solve(b, *linalg.lu_factor(a))],
         "s[n,3,3] r[n,3,2]",
+    ),
+    "ldl": (
+        lambda a, b: (*linalg.ldl_factor_ex(a), linalg.ldl_solve(*linalg.ldl_factor(a), b)), "y[n,5,5] r[n,5,2]",
+    ),
+    "ldl_hollow": (  # nothing on the diagonal: blocks of two rows
+        lambda a, b: (linalg.ldl_factor_ex(a), linalg.ldl_solve(*linalg.ldl_factor(a), b[0])), "dz[3,6,6] dr[3,6,2]",
     ),
     "det": (lambda a: (linalg.det(a), *linalg.slogdet(a), torch.logdet(a)), "r[n,4,4]"),
     "det_double": (lambda a: (torch.det(a), *torch.slogdet(a)), "dr[n,6,6]"),

@@ -14,7 +14,7 @@ import pytest
 
 from anyonnx.symbolic.builder import GraphBuilder
 from anyonnx.symbolic.errors import TranslationError
-from anyonnx.symbolic.linalg import cholesky, eigh, exponential, qr, solve, svd, triangular
+from anyonnx.symbolic.linalg import cholesky, eigh, exponential, ldl, qr, solve, svd, triangular
 
 OPSETS = (11, 13, 17, 21, 25)
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
@@ -245,6 +245,26 @@ def test_triangular_systems(n: int, lower: bool, transposed: bool, left: bool, d
         assert gap(part @ x if left else x @ part, b) < rounding(dtype, n)
 
 
+@each_dtype
+@pytest.mark.parametrize("n", SIZES)
+def test_indefinite_systems(n: int, dtype: Any) -> None:
+    """One block of D after the other; hollow matrices need blocks of two rows."""
+    x = np.concatenate([symmetric(kind, n, dtype) for kind in ("random", "even", "graded", "opposite", "large")])
+    hollow = symmetric("random", n, dtype) * (1 - np.eye(n, dtype=dtype)) if n % 2 == 0 else x[:0]
+    x = np.concatenate([x, hollow])
+    b = np.random.default_rng(1).standard_normal((*x.shape[:1], n, 2)).astype(dtype)
+
+    def both(g: GraphBuilder, a: Any, right: Any) -> list[Any]:
+        packed, pivots, failed = ldl.ldl(g, a)
+        return [failed, ldl.ldl_solve(g, packed, pivots, right)]
+
+    failed, solution = run(both, x, b)
+    assert not failed.any()
+    for a, right, found in zip(x.astype(np.float64), b, solution.astype(np.float64), strict=True):
+        scale = np.linalg.norm(a, np.inf) * np.abs(found).max() + np.abs(right).max()
+        assert np.abs(a @ found - right).max() / scale < rounding(dtype, n)
+
+
 def exact_exponential(x: np.ndarray) -> np.ndarray:
     """By its series, in extended precision."""
     scaled = x.astype(np.longdouble) / 2**12
@@ -278,6 +298,7 @@ EVERY: dict[str, Callable[..., Any]] = {
     "lu": solve.lu,
     "inverse": solve.solve,
     "cholesky": cholesky.cholesky,
+    "ldl": ldl.ldl,
     "qr": qr.qr,
     "eigh": eigh.eigh,
     "svd": svd.svd,
@@ -308,7 +329,7 @@ def test_batches_may_be_open(name: str, batch: tuple[int, ...]) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "qr", "exponential"])
+@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "ldl", "qr", "exponential"])
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_orders_may_be_open(name: str, n: int) -> None:
     x = symmetric("even", n, np.float32)
@@ -322,7 +343,7 @@ def test_rotations_need_a_fixed_order(name: str) -> None:
         run(EVERY[name], np.eye(3, dtype=np.float32), shapes=[("n", "n")])
 
 
-@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "qr", "eigh", "svd"])
+@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "ldl", "qr", "eigh", "svd"])
 def test_matrices_without_rows(name: str) -> None:
     for result in run(EVERY[name], np.zeros((2, 0, 0), np.float32)):
         assert result.shape[0] == 2
