@@ -12,14 +12,12 @@ from ...symbolic.errors import InputSpecError
 _OUTPUTS: dict[str, tuple[str, ...]] = {
     "predict": ("variable",),
     "predict_proba": ("probabilities",),
-    "predict_log_proba": ("log_probabilities",),
     "decision_function": ("scores",),
     "transform": ("transformed",),
     "score_samples": ("score_samples",),
     "mahalanobis": ("mahalanobis",),
     "kneighbors": ("distances", "indices"),
     "predict_std": ("std",),
-    "apply": ("leaves",),
 }
 
 
@@ -53,7 +51,7 @@ def outputs(model: Any, wanted: str | Sequence[str] | None) -> list[Output]:
     has = available(model)
     for method in asked:
         if method not in has:
-            raise InputSpecError(f"a {type(model).__name__} has no method {method!r}; it has {', '.join(has)}")
+            raise InputSpecError(f"a {type(model).__name__} has no method {method!r} that can be converted; it has {', '.join(has)}")
     return [o for method in asked for o in _parts(model, method, usual.get(method))]
 
 
@@ -102,7 +100,7 @@ def _usual(model: Any) -> dict[str, str]:
 
 def _parts(model: Any, method: str, name: str | None) -> list[Output]:
     names = _OUTPUTS[method] if name is None or len(_OUTPUTS[method]) > 1 else (name,)
-    if method in ("predict_proba", "predict_log_proba"):
+    if method == "predict_proba":
         # scikit-learn gives one matrix for each output; a chain gives one for all
         classes = getattr(last(model), "classes_", None)
         if isinstance(classes, list) and type(last(model)).__name__ != "ClassifierChain":

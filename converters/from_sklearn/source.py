@@ -46,7 +46,7 @@ class SklearnSource(Source):
             self.precision = "fp32-exact"  # XGBoost computes in float32, also where its results meet doubles
         own = [o.name for o in self.outputs]
         self.output_names = renamed(own, options.output_names, "output")
-        self.labels = [n for o, n in zip(own, self.output_names, strict=True) if o in ("label", "indices", "leaves")]
+        self.labels = [n for o, n in zip(own, self.output_names, strict=True) if o in ("label", "indices")]
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """Predicts in scikit-learn."""

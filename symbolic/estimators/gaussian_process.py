@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..aten.error_function import erf_double
 from ..builder import GraphBuilder
 from ..ml import labels
 from ..ml.distances import Metric, distances
 from ..ml.dtypes import double
 from ..ml.kernels import dot, kernel
+from ..ml.special import erf
 from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Classified, Features, Methods, matrix, read, unsupported
@@ -169,7 +169,7 @@ def _binary(g: GraphBuilder, x: Value, est: Any, outer: Any) -> tuple[Value, Cal
         var = g.Unsqueeze(g.Sub(variance(g, x, est.kernel_, outer), _explained(g, known, half)), [1])
         alpha = g.Div(np.float64(1), g.Mul(var, np.float64(2)))
         gamma = g.Mul(g.Unsqueeze(mean, [1]), _LAMBDAS)
-        inner = erf_double(g, g.Mul(gamma, g.Sqrt(g.Div(alpha, g.Add(alpha, _LAMBDAS**2)))))
+        inner = erf(g, g.Mul(gamma, g.Sqrt(g.Div(alpha, g.Add(alpha, _LAMBDAS**2)))))
         scale = g.Div(
             g.Sqrt(g.Div(np.float64(np.pi), alpha)),
             g.Mul(g.Sqrt(g.Mul(g.Mul(var, np.float64(2)), np.float64(np.pi))), np.float64(2)),

@@ -44,7 +44,10 @@ def _metric(g: GraphBuilder, est: Any) -> Metric:
 def _ranking(g: GraphBuilder, x: Value, est: Any, metric: Metric) -> Value:
     if metric.name == "precomputed":
         return double(g, x)
-    found = reduced(g, x, known_rows(est), metric)
+    known = known_rows(est)
+    # the brute-force search takes differences of float32, the trees hold doubles
+    single = est._fit_method == "brute" and known.dtype == np.float32 and x.dtype is ir.DataType.FLOAT
+    found = reduced(g, x, known, metric, single=single)
     if found is None:
         raise unsupported(g, est, f"metric={metric.name!r}")
     return found
@@ -189,12 +192,15 @@ def k_neighbors_regressor(g: GraphBuilder, x: Features, est: Any) -> Methods:
 
 @symbolic(DIALECT, _MODULE + "RadiusNeighborsRegressor")
 def radius_neighbors_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
-    """RadiusNeighborsRegressor.predict(X): (weighted) mean of y of the rows within the radius, NaN if there are none"""
+    """RadiusNeighborsRegressor.predict(X): (weighted) mean of y of the rows within the radius, NaN without any"""
     read(g, est, "weights", ignore=_SEARCH)
     away, inside = _within(g, matrix(g, x), est)
     weights = _weights(g, est, g.Where(inside, away, np.float64(np.inf)), inside)
     y = _y(est)
-    mean = g.Div(g.MatMul(weights, y.astype(np.float64)), g.ReduceSum(weights, [1], keepdims=1))
+    total = g.ReduceSum(weights, [1], keepdims=1)
+    with np.errstate(invalid="ignore"):  # whole numbers have no NaN: numpy makes something else of it
+        none = np.full_like(y[0], np.nan).astype(np.float64)
+    mean = g.Where(g.Equal(total, np.float64(0)), none, g.Div(g.MatMul(weights, y.astype(np.float64)), total))
     mean = cast(g, mean, ir.DataType.from_numpy(np.dtype(np.float64 if y.dtype.kind in "iub" else y.dtype)))
     return mean if np.ndim(est._y) > 1 else g.Squeeze(mean, [1])
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..value import Value
-from .dtypes import double
+from .dtypes import cast, double
 
 #: What one feature adds to a distance: f(g, sum so far, x, y) -> new sum, [batch, rows].
 Step = Callable[[GraphBuilder, Value, Value, Value], Value]
@@ -44,17 +45,22 @@ class Metric:
         return Metric(name, self.parameters)
 
 
+def _away(g: GraphBuilder, x: Value, y: Value) -> Value:
+    """``x - y``, rounded to their dtype, as double."""
+    return double(g, g.Sub(x, y))
+
+
 def _squares(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
-    difference = g.Sub(x, y)
+    difference = _away(g, x, y)
     return g.Add(total, g.Mul(difference, difference))
 
 
 def _absolutes(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
-    return g.Add(total, g.Abs(g.Sub(x, y)))
+    return g.Add(total, g.Abs(_away(g, x, y)))
 
 
 def _greatest(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
-    return g.Max(total, g.Abs(g.Sub(x, y)))
+    return g.Max(total, g.Abs(_away(g, x, y)))
 
 
 def _unequal(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
@@ -62,9 +68,10 @@ def _unequal(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
 
 
 def _canberra(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
-    whole = g.Add(g.Abs(x), g.Abs(y))
+    whole = g.Add(double(g, g.Abs(x)), double(g, g.Abs(y)))
     empty = g.Equal(whole, np.float64(0))
-    return g.Add(total, g.Where(empty, np.float64(0), g.Div(g.Abs(g.Sub(x, y)), g.Where(empty, np.float64(1), whole))))
+    share = g.Div(g.Abs(_away(g, x, y)), g.Where(empty, np.float64(1), whole))
+    return g.Add(total, g.Where(empty, np.float64(0), share))
 
 
 def _chi2(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
@@ -76,12 +83,14 @@ def _chi2(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
 
 def _powers(p: float) -> Step:
     def step(g: GraphBuilder, total: Value, x: Value, y: Value) -> Value:
-        return g.Add(total, g.Pow(g.Abs(g.Sub(x, y)), np.float64(p)))
+        return g.Add(total, g.Pow(g.Abs(_away(g, x, y)), np.float64(p)))
 
     return step
 
 
-def by_feature(g: GraphBuilder, x: Value, y: np.ndarray, step: Step, *, outputs: int | None = None) -> Value:
+def by_feature(
+    g: GraphBuilder, x: Value, y: np.ndarray, step: Step, *, outputs: int | None = None, single: bool = False
+) -> Value:
     """A sum over the features, one after the other: double[batch, rows of y].
 
     Args:
@@ -89,24 +98,26 @@ def by_feature(g: GraphBuilder, x: Value, y: np.ndarray, step: Step, *, outputs:
         y: Known rows, [rows, features].
         step: What a feature adds.
         outputs: Number of sums of each row, where it isn't the number of known rows.
+        single: The steps get the features as float32; otherwise as double.
     """
-    known = np.asarray(y, np.float64)
+    kind = ir.DataType.FLOAT if single else ir.DataType.DOUBLE
+    known = np.asarray(y, kind.numpy())
     batch, rows, sums = x.dim(0), len(known), len(y) if outputs is None else outputs
     start = g.expand(g.constant(np.zeros((1, 1))), [batch, sums])
     body = g.subgraph()
     total = body.input("total", "float64", (batch, sums))
-    own = body.input("x", "float64", (batch,))
-    other = body.input("y", "float64", (rows,))
+    own = body.input("x", kind, (batch,))
+    other = body.input("y", kind, (rows,))
     body.output(step(body, total, body.Unsqueeze(own, [1]), body.Unsqueeze(other, [0])))
-    by_column = g.Transpose(double(g, x), perm=[1, 0])
+    by_column = g.Transpose(cast(g, x, kind), perm=[1, 0])
     found: Value = g.Scan(start, by_column, np.ascontiguousarray(known.T), body=body, num_scan_inputs=2)
     return g.expect(found, None, (batch, sums))
 
 
-def reduced(g: GraphBuilder, x: Value, y: np.ndarray, metric: Metric) -> Value | None:
+def reduced(g: GraphBuilder, x: Value, y: np.ndarray, metric: Metric, *, single: bool = False) -> Value | None:
     """Distances, or what rises with them (squares, powers) and is compared in their place: double[batch, rows].
 
-    None for a metric that isn't done.
+    None for a metric that isn't done. `single` rounds the differences of features, and their sum, to float32.
     """
     metric = metric.plain
     name, known = metric.name, np.asarray(y, np.float64)
@@ -122,15 +133,19 @@ def reduced(g: GraphBuilder, x: Value, y: np.ndarray, metric: Metric) -> Value |
         weights = metric.parameters.get("w")
         p = float(metric.parameters["p"])
         if weights is None:
-            return by_feature(g, x, known, _powers(p))
+            return _rounded(g, by_feature(g, x, known, _powers(p), single=single), single)
         scale = np.asarray(weights, np.float64) ** (1 / p)
         return by_feature(g, g.Mul(double(g, x), scale), known * scale, _powers(p))
     if name == "hamming":
-        return g.Div(by_feature(g, x, known, _unequal), np.float64(known.shape[1]))
+        return _rounded(g, g.Div(by_feature(g, x, known, _unequal), np.float64(known.shape[1])), single)
     if name == "cosine":
         return cosine(g, x, known)
     step = {"manhattan": _absolutes, "chebyshev": _greatest, "canberra": _canberra}.get(name)
-    return None if step is None else by_feature(g, x, known, step)
+    return None if step is None else _rounded(g, by_feature(g, x, known, step, single=single), single)
+
+
+def _rounded(g: GraphBuilder, x: Value, single: bool) -> Value:
+    return double(g, cast(g, x, ir.DataType.FLOAT)) if single else x
 
 
 def from_reduced(g: GraphBuilder, found: Value, metric: Metric) -> Value:
