@@ -17,6 +17,7 @@ DIALECT_PACKAGES = {
     "onnx_import": "onnx_import",
     "aten": "aten",
     "aten.complex": "aten_complex",
+    "torchvision": "torchvision_ops",
     "estimators": "estimators",
     "jaxpr": "jaxpr",
     "stablehlo": "stablehlo",

@@ -51,11 +51,15 @@ class ScriptWalk:
         self.first: dict[int, Any] = {}
         #: Axes that numbers in the graph are the size of, by id: number, tensor and axis.
         self.origins: dict[int, tuple[Value, Value, int]] = {}
+        #: Numbers in the graph that depend on sizes alone, by id.
+        self.sized: dict[int, Value] = {}
         #: Comparisons in the graph, by id: result, operator and operands.
         self.comparisons: dict[int, tuple[Value, str, Any, Any]] = {}
         self._kept: list[Any] = []  # ids stay unique while their objects live
         #: Places of checks on data that the model can't make.
         self.unchecked: list[str] = []
+        #: Places where a size is taken to be more than 0: an empty tensor has another number of axes there.
+        self.nonempty: list[str] = []
         #: How many loop bodies are being tried out: what they skip may still run.
         self.attempts = 0
 
@@ -73,6 +77,9 @@ class ScriptWalk:
                 f"exceptions that depend on the data are no part of an ONNX model; left out are those at {places}",
                 stacklevel=2,
             )
+        if self.nonempty:
+            places = ", ".join(dict.fromkeys(self.nonempty))
+            warnings.warn(f"tensors are taken not to be empty at {places}: the model gives others there", stacklevel=2)
         return results[0] if len(results) == 1 else tuple(results)
 
     def block(self, block: Block, inputs: Sequence[Any]) -> list[Any]:
@@ -133,8 +140,11 @@ class ScriptWalk:
     def binary(self, name: str, a: Any, b: Any) -> Any:
         """A binary operator on numbers; what it compares is remembered."""
         result = numbers.binary(self.g, name, a, b)
-        if isinstance(result, Value) and result.dtype == numbers.BOOL:
-            self.comparisons[id(result)] = (result, name, a, b)
+        if isinstance(result, Value):
+            if result.dtype == numbers.BOOL:
+                self.comparisons[id(result)] = (result, name, a, b)
+            if all(not isinstance(x, Value) or id(x) in self.sized for x in (a, b)):
+                self.sized[id(result)] = result
         return result
 
     def adopted(self, value: Any, path: str = "") -> Any:
@@ -160,7 +170,11 @@ class ScriptWalk:
             return Items(items, 0 if path else self.memory.now)
         if isinstance(value, (torch.device, torch.dtype, torch.layout)):
             return str(value)
-        return value
+        if value is None or isinstance(value, (bool, int, float, str)) or numbers.is_number(value):
+            return value
+        if isinstance(value, (Tensor, Items, Table, Record)):
+            return value
+        return Record(None, _Attributes(value), 0)  # an object of a class of the program: torch gives it as Python's
 
     def loaded(self, record: Record, name: str) -> Any:
         """An attribute as the file has it."""
@@ -210,8 +224,10 @@ class ScriptWalk:
 
     def lookup(self, op: Op, is_complex: bool = False) -> Symbolic | None:
         """The symbolic function of an op: by name and overload, else by name; a complex one where no other is."""
-        opset, name = self.memory.frames[0].g.opset, op.name
-        for dialect in ("aten.complex",) if is_complex else ("aten", "aten.complex"):
+        opset = self.memory.frames[0].g.opset
+        library, _, name = op.name.rpartition("::")
+        own = ("aten.complex",) if is_complex else ("aten", "aten.complex")
+        for dialect in (library,) if library else own:
             for wanted in (name, name.rsplit(".", 1)[0]):
                 if (row := registry.lookup(dialect, wanted, opset)) is not None:
                     return row
@@ -325,12 +341,20 @@ class ScriptWalk:
         results = [merge.value(a, b) for a, b in zip(*outputs, strict=True)]
         changed = {**ends[0], **ends[1]}
         contents = [(thing, merge.contents(thing)) for thing, _ in changed.values()]
+        if merge.ranks_differ and self._about_emptiness(condition):
+            self.nonempty.append(op.location)
+            return self.block(then, [])
         values = merge.finish(condition)
         for thing, made in contents:
             if made is not None:
                 self.memory.change(thing)
                 thing.put(made(values))
         return [made(values) for made in results]
+
+    def _about_emptiness(self, condition: Value) -> bool:
+        """Whether a condition asks if a size is more than 0."""
+        found = self.comparisons.get(id(condition))
+        return found is not None and id(condition) in self.sized and found[1] in ("gt", "ne") and found[3] == 0
 
     def settled(self, values: Sequence[Any]) -> list[Any]:
         """Brings views up to date before their frame is left."""
@@ -353,7 +377,7 @@ class ScriptWalk:
         """Notes a size that a check has made sure of; gives whether the check was about sizes only."""
         found = self.comparisons.get(id(condition))
         if found is None:
-            return False
+            return id(condition) in self.sized
         _, name, *sides = found
         if name == ("eq" if holds else "ne"):
             for number, known in (sides, sides[::-1]):
@@ -361,7 +385,18 @@ class ScriptWalk:
                 if origin is not None and isinstance(known, (int, Dim)):
                     _, value, axis = origin
                     self.g.expect(value, None, [known if i == axis else None for i in range(value.rank)])
-        return all(not isinstance(s, Value) or id(s) in self.origins for s in sides)
+        return id(condition) in self.sized
+
+
+class _Attributes:
+    """A Python object read like one of torch's."""
+
+    def __init__(self, value: Any):
+        self._value = value
+
+    def getattr(self, name: str) -> Any:
+        """An attribute."""
+        return getattr(self._value, name)
 
 
 def _about_tensors(schema: Any) -> bool:

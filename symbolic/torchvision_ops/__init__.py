@@ -1,0 +1,1 @@
+"""Symbolic functions of torchvision's own operators."""
