@@ -18,8 +18,9 @@ import numpy as np
 
 from ..builder import GraphBuilder
 from ..errors import MissingOp, UnsupportedOps
+from ..ml.categories import codes
 from ..ml.dtypes import concat
-from ..ml.labels import pick
+from ..ml.labels import class_array, pick
 from ..registry import Symbolic, registry
 from ..value import Value
 
@@ -191,6 +192,10 @@ def call(g: GraphBuilder, est: Any, x: Features, name: str) -> Result:
     with g.at(f"{g.location}.{name}" if g.location else name):
         found = find(est, g.opset)
         if found is None:
+            from .custom import methods_of, trace_class
+
+            if methods_of(est):
+                return trace_class(g, x, est)
             raise unsupported(g, est, "it has no symbolic function")
         result: Result = found.function(g, x, est)
         return result
@@ -224,9 +229,16 @@ def invert(g: GraphBuilder, est: Any, x: Value, name: str) -> Value:
 def classify(g: GraphBuilder, est: Any, x: Features, name: str) -> Classified:
     """What a nested classifier gives."""
     result = call(g, est, x, name)
-    if not isinstance(result, Classified):
+    if isinstance(result, Classified):
+        return result
+    if not isinstance(result, Methods) or not hasattr(est, "classes_") or "predict" not in result.made:
         raise unsupported(g, est, "it isn't a classifier")
-    return result
+    label, classes = one(g, est, result, "predict"), np.asarray(est.classes_)
+    index = codes(g, g.Unsqueeze(label, [1]), class_array(classes), np.arange(len(classes)), 0)
+    proba, scores = (
+        one(g, est, result, m) if m in result.made else None for m in ("predict_proba", "decision_function")
+    )
+    return Classified(g.Squeeze(index, [1]), classes, proba, scores)
 
 
 def regress(g: GraphBuilder, est: Any, x: Features, name: str) -> Value:
@@ -263,6 +275,8 @@ def values(g: GraphBuilder, est: Any, result: Result, method: str) -> tuple[Valu
         made = result.made[method]() if method in result.made else None
     elif method in ("predict", "transform"):
         made = matrix(g, result)
+    if made is None and method == "predict_log_proba":
+        return tuple(g.Log(p) for p in values(g, est, result, "predict_proba"))
     if made is None:
         raise unsupported(g, est, f"its method {method} isn't done")
     return made if isinstance(made, tuple) else (made,)
@@ -372,5 +386,7 @@ def require(est: Any, place: str, opset: int) -> None:
     Raises:
         UnsupportedOps: With all that have no symbolic function.
     """
-    uses = [(name_of(e), at) for e, at in walk(est, place) if find(e, opset) is None]
+    from .custom import methods_of
+
+    uses = [(name_of(e), at) for e, at in walk(est, place) if find(e, opset) is None and not methods_of(e)]
     registry.require(DIALECT, uses, opset)

@@ -112,16 +112,3 @@ def feature_union(g: GraphBuilder, x: Features, est: Any) -> Features:
         raise unsupported(g, est, "it drops all transformers")
     side_by_side = hstack(g, parts)
     return Sparse(side_by_side) if any(isinstance(p, Sparse) for p in parts) else side_by_side
-
-
-@symbolic(DIALECT, "sklearn.preprocessing.FunctionTransformer")
-def function_transformer(g: GraphBuilder, x: Features, est: Any) -> Features:
-    """FunctionTransformer.transform(X): func(X), X where func is None"""
-    read(
-        g, est, "func", "kw_args", "validate",
-        ignore=("inverse_func", "accept_sparse", "check_inverse", "feature_names_out", "inv_kw_args"),
-    )  # fmt: skip
-    if est.func is not None:
-        name = getattr(est.func, "__qualname__", repr(est.func))
-        raise unsupported(g, est, f"func={name} is Python code, which ONNX can't run")
-    return x

@@ -10,7 +10,7 @@ from ..builder import GraphBuilder
 from ..ml.dtypes import as_float, in_place, promoted
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, invert, unsupported
+from .calling import DIALECT, invert
 
 _MODULE = "sklearn.preprocessing."
 
@@ -68,11 +68,3 @@ def pca_inverse(g: GraphBuilder, x: Value, est: Any) -> Value:
     rows, weights = promoted(g, x, components)
     product, mean = promoted(g, g.MatMul(rows, weights), est.mean_)
     return g.Add(product, mean)
-
-
-@symbolic(DIALECT, *_inverse(_MODULE + "FunctionTransformer"))
-def function_transformer_inverse(g: GraphBuilder, x: Value, est: Any) -> Value:
-    """FunctionTransformer.inverse_transform(X): inverse_func(X), X where it is None"""
-    if est.inverse_func is None:
-        return x
-    raise unsupported(g, est, "inverse_func")
