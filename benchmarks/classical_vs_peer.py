@@ -131,7 +131,9 @@ def seconds(run: Callable[[], Any]) -> float:
 def peak(path: Path, way: str) -> float:
     """MB of memory that a conversion takes at its peak over the loaded model, in a process of its own."""
     command = [sys.executable, __file__, "--measure", str(path), way]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed")
     return float(done.stdout.split()[-1])
 
 
