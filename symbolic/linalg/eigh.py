@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..value import Value
+from . import signs
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
 from .steps import across, columns_at, down, filled, fixed, identity, repeat, sizes_of, swapped
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True) -> tuple[Value, Value | None]:
     """Eigenvalues in ascending order, and the eigenvectors in columns where they are wanted.
 
-    Only one triangle of x is read. Signs of eigenvectors, and the basis where an eigenvalue repeats, are free.
+    Only one triangle of x is read. The basis where an eigenvalue repeats is free, and from order three on the
+    signs of eigenvectors are.
     """
     size = fixed(x, -1)
     if size == 0:
@@ -29,7 +31,10 @@ def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True)
     diagonal, basis = _diagonalised(g, g.Div(symmetric, scale), size, vectors)
     values = g.ReduceSum(g.Where(g.Equal(rows, columns), diagonal, 0.0), [-1], keepdims=0)
     values, places = g.TopK(g.Mul(values, g.Squeeze(scale, [-1])), [size], largest=0, outputs=2)
-    return values, None if basis is None else columns_at(g, basis, places)
+    if basis is None:
+        return values, None
+    basis = columns_at(g, basis, places)
+    return values, signs.eigenvectors(g, symmetric, basis) if size == 2 else basis
 
 
 def _diagonalised(g: GraphBuilder, x: Value, size: int, vectors: bool) -> tuple[Value, Value | None]:

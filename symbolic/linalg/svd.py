@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..value import Value
+from . import signs
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
 from .qr import geqrf, householder_product, reflect, upper
 from .steps import (
@@ -43,40 +44,48 @@ def singular_values(g: GraphBuilder, x: Value) -> Value:
 def svd(g: GraphBuilder, x: Value, *, full: bool = False) -> tuple[Value, Value, Value]:
     """U, the singular values in descending order, and V^T; square U and V where all of them are asked for.
 
-    A pair of singular vectors may have the other sign than the source's.
+    With more than two singular values, a pair of singular vectors may have the other sign than LAPACK's.
     """
     rows, columns = fixed(x, -2), fixed(x, -1)
-    if rows < columns:
-        right, values, left = svd(g, swapped(g, x), full=full)
-        return swapped(g, left), values, swapped(g, right)
-    batch, width = sizes_of(g, x, -2), rows if full else columns
-    if columns == 0:
-        u = g.expand(identity(g, x, rows, width), [*batch, rows, width])
-        return u, filled(g, x, [*batch, 0]), filled(g, x, [*batch, 0, 0])
     if rows == columns:
-        return _square(g, x)
-    packed, taus = geqrf(g, x)  # of a tall matrix, R alone is rotated
-    left, values, vh = _square(g, upper(g, packed))
-    whole = g.Concat(left, filled(g, x, [*batch, rows - columns, columns]), axis=-2)
+        return _square(g, x, lower=False)
+    wide = rows < columns
+    packed, taus = geqrf(g, swapped(g, x) if wide else x)  # only the triangle of a tall or wide matrix is rotated
+    triangle = upper(g, packed)
+    u, values, vh = _square(g, swapped(g, triangle) if wide else triangle, lower=wide)
+    if wide:
+        return u, values, swapped(g, _outward(g, packed, taus, swapped(g, vh), full))
+    return _outward(g, packed, taus, u, full), values, vh
+
+
+def _outward(g: GraphBuilder, packed: Value, taus: Value, x: Value, full: bool) -> Value:
+    """Vectors of the triangle as vectors of the tall matrix, with those that complete the basis."""
+    rows, columns, batch = fixed(packed, -2), fixed(packed, -1), sizes_of(g, packed, -2)
+    more = rows - columns
+    whole = g.Concat(x, filled(g, packed, [*batch, more, columns]), axis=-2)
     if full:
-        more = rows - columns
-        eye = g.expand(identity(g, x, more), [*batch, more, more])
-        beside = g.Concat(filled(g, x, [*batch, columns, more]), eye, axis=-2)
-        whole = g.Concat(whole, beside, axis=-1)
-    return reflect(g, packed, taus, whole), values, vh
+        eye = g.expand(identity(g, packed, more), [*batch, more, more])
+        whole = g.Concat(whole, g.Concat(filled(g, packed, [*batch, columns, more]), eye, axis=-2), axis=-1)
+    return reflect(g, packed, taus, whole)
 
 
-def _square(g: GraphBuilder, x: Value) -> tuple[Value, Value, Value]:
+def _square(g: GraphBuilder, x: Value, *, lower: bool) -> tuple[Value, Value, Value]:
     size = fixed(x, -1)
+    if size == 0:
+        return x, filled(g, x, [*sizes_of(g, x, -2), 0]), x
     scale = scale_of(g, x)
-    both = _orthogonal(g, g.Concat(g.Div(x, scale), g.expand(identity(g, x, size), sizes_of(g, x)), axis=-2), size)
-    scaled, v = g.Split(both, [size, size], axis=-2, outputs=2)
-    values, places = g.TopK(_lengths(g, scaled), [size], outputs=2)
+    scaled = g.Div(x, scale)
+    both = _orthogonal(g, g.Concat(scaled, g.expand(identity(g, x, size), sizes_of(g, x)), axis=-2), size)
+    product, v = g.Split(both, [size, size], axis=-2, outputs=2)
+    values, places = g.TopK(_lengths(g, product), [size], outputs=2)
     # the columns are orthogonal: QR makes unit vectors of them, also where a column is zero or nearly so
-    packed, taus = geqrf(g, columns_at(g, scaled, places))
-    signs = g.Unsqueeze(sign_of(g, diagonal_of(g, packed)), [-2])
-    v = g.Mul(columns_at(g, v, places), signs)
-    return householder_product(g, packed, taus), g.Mul(values, g.Squeeze(scale, [-1])), swapped(g, v)
+    packed, taus = geqrf(g, columns_at(g, product, places))
+    u = g.Mul(householder_product(g, packed, taus), g.Unsqueeze(sign_of(g, diagonal_of(g, packed)), [-2]))
+    vh = swapped(g, columns_at(g, v, places))
+    if size == 2:
+        turned = signs.singular_vectors(g, scaled, vh, lower=lower)
+        u, vh = g.Mul(u, swapped(g, turned)), g.Mul(vh, turned)
+    return u, g.Mul(values, g.Squeeze(scale, [-1])), vh
 
 
 def _lengths(g: GraphBuilder, x: Value) -> Value:

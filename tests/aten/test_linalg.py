@@ -145,6 +145,10 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
     "qr_wide": (lambda a: (*linalg.qr(a), *linalg.qr(a, "complete"), linalg.qr(a, "r")[1]), "dr[3,5]"),
     "reflections": (reflections, "r[n,4,3] r[n,4,2]"),
     "eigh": (eigenparts, "y[n,4,4]"),
+    "eigh_of_two": (linalg.eigh, "y[n,2,2]"),  # here the signs are torch's own
+    "svd_of_two": (linalg.svd, "r[n,4,2]"),
+    "svd_of_two_wide": (lambda a: linalg.svd(a, full_matrices=False), "dr[n,2,3]"),
+    "svd_of_one": (lambda a: (*linalg.svd(a[:, :1]), *linalg.svd(a[..., :1], full_matrices=False)), "r[n,4,5]"),
     "eigh_odd": (eigenparts, "dy[7,7]"),
     "eigh_upper": (lambda a: (linalg.eigvalsh(a, UPLO="U"), linalg.eigvalsh(a)), "r[n,3,3]"),
     "svd": (singular_parts, "s[n,4,4]"),
