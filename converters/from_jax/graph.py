@@ -21,7 +21,8 @@ from .params import functions_in, is_key, parameters, typed
 _COMBINERS = {
     "add": "add", "add_any": "add", "mul": "mul", "max": "max", "min": "min", "and": "and", "or": "or", "xor": "xor",
 }  # fmt: skip
-_CALLS = ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint")
+#: Primitives that only call the function they hold.
+CALLS = ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint")
 _SMALL = 64
 
 
@@ -120,6 +121,7 @@ class Walk:
         self.free = free
         self._made: dict[int, Value] = {} if made is None else made
         self._kept: list[Any] = []  # ids stay unique only while the objects live
+        self._path = ""
 
     def run(self, g: GraphBuilder, jaxpr: Any, arguments: Sequence[Value]) -> list[Value]:
         """Translates a jaxpr on values of its parameters; the results may still have to be broadcast."""
@@ -128,12 +130,23 @@ class Walk:
         for var, const in zip(inner.constvars, consts, strict=True):
             env[var] = self.constant(g, const)
         env.update(zip(inner.invars, arguments, strict=True))
-        for equation in needed(inner):
+        path = self._path
+        for number, equation in enumerate(needed(inner)):
             with g.at(location(equation)):
                 operands = [self._read(g, env, v) for v in equation.invars]
+                self._path = f"{path}{number}."  # of what the equation calls
                 results = self._call(g, equation, operands)
+                self._path = path
             env.update(zip((v for v in equation.outvars if _is_tensor(v)), results, strict=True))
+            if g.parent is None and not self.free:
+                self._mark(g, equation, results, path, number)
         return [self._read(g, env, v) for v in inner.outvars]
+
+    def _mark(self, g: GraphBuilder, equation: Any, results: Sequence[Value], path: str, number: int) -> None:
+        """Names results, so that they can be compared with JAX's; not those that still have to be broadcast."""
+        for place, (var, value) in enumerate(zip(equation.outvars, results, strict=False)):
+            if _is_tensor(var) and not is_key(var.aval.dtype) and value.sizes == tuple(typed(var.aval).sizes):
+                g.mark(value, mark_name(path, number, place))
 
     def _read(self, g: GraphBuilder, env: Mapping[Any, Value], var: Any) -> Value:
         if hasattr(var, "val"):
@@ -157,7 +170,7 @@ class Walk:
     def _call_freely(
         self, g: GraphBuilder, row: Symbolic, operands: Sequence[Value], params: Mapping[str, Any]
     ) -> list[Value]:
-        if not is_pointwise(row.function) and row.name not in _CALLS:
+        if not is_pointwise(row.function) and row.name not in CALLS:
             raise TranslationError("is not elementwise, in a function of elements", op=row.name, location=g.location)
         found = run_symbolic(row, g, operands, dict(params), 1) or []
         return [v for v in found if v is not None]
@@ -189,6 +202,11 @@ class Walk:
         return found
 
 
+def mark_name(path: str, number: int, place: int) -> str:
+    """Name of a result of an equation: numbers of the equations that call it, its own, and that of the result."""
+    return f"equation {path}{number}:{place}"
+
+
 def to_numpy(array: Any) -> np.ndarray:
     """An array of JAX, numpy or Python as numpy; of random keys their words."""
     if is_key(getattr(array, "dtype", None)):
@@ -218,5 +236,5 @@ def _combiner(jaxpr: Any) -> str | None:
         return None
     called = [f for p in equation.params.values() for f in functions_in(p)]
     if called:
-        return _combiner(called[0]) if equation.primitive.name in _CALLS else None
+        return _combiner(called[0]) if equation.primitive.name in CALLS else None
     return _COMBINERS.get(equation.primitive.name)

@@ -17,6 +17,7 @@ from ..base import Arrays, Options, Source, renamed
 from .graph import Walk, opened, require, to_numpy
 from .inputs import Arguments, Leaf, bind, key_text
 from .params import typed
+from .trace import alike, evaluate
 
 
 class FunctionSource(Source):
@@ -54,6 +55,17 @@ class FunctionSource(Source):
         values = jax.jit(call)(*(inputs[s.name] for s in self.specs))
         return {name: to_numpy(value) for name, value in zip(self.output_names, values, strict=True)}
 
+    def trace(self, inputs: Mapping[str, np.ndarray], names: Sequence[str]) -> Arrays:
+        """Results of equations of the jaxpr, where it has the same equations at the sizes of the inputs."""
+        import jax
+
+        arrays = [jax.numpy.asarray(inputs[s.name]) for s in self.specs]
+        jaxpr = _traced(self.function, self._arguments, arrays)[0]
+        found: Arrays = {}
+        if alike(jaxpr, self.jaxpr):
+            evaluate(jaxpr, arrays, frozenset(names), found)
+        return found
+
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model from the jaxpr."""
         require(self.jaxpr, g.opset)
@@ -79,6 +91,13 @@ def _spec(name: str, leaf: Leaf) -> TensorSpec:
 
 def _capture(function: Callable[..., Any], arguments: Arguments) -> tuple[Any, list[str]]:
     """The jaxpr of the function on abstract arguments, and the names of its outputs."""
+    jaxpr, names = _traced(function, arguments, _abstract(arguments.leaves))
+    if not names:
+        raise CaptureError(f"{_title(function)} gives no arrays")
+    return jaxpr, names
+
+
+def _traced(function: Callable[..., Any], arguments: Arguments, leaves: Sequence[Any]) -> tuple[Any, list[str]]:
     import jax
 
     names: list[str] = []
@@ -91,12 +110,10 @@ def _capture(function: Callable[..., Any], arguments: Arguments) -> tuple[Any, l
         return [_array(value) for _, value in kept]
 
     try:
-        jaxpr = jax.make_jaxpr(call)(*_abstract(arguments.leaves))
+        jaxpr = jax.make_jaxpr(call)(*leaves)
     except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError, KeyError, NotImplementedError) as error:
         first = str(error).strip().split("\n\n")[0]
         raise CaptureError(f"JAX can't trace {_title(function)}: {type(error).__name__}: {first}") from error
-    if not names:
-        raise CaptureError(f"{_title(function)} gives no arrays")
     return jaxpr, names
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from onnx import numpy_helper
 
 from anyonnx.converters.api import find_frontend, to_onnx
 from anyonnx.converters.from_jax import JaxFrontend
@@ -223,3 +224,24 @@ def test_linalg_in_a_file_is_refused(tmp_path):
     path.write_bytes(exported.serialize())
     with pytest.raises(UnsupportedOps, match="lapack"):
         to_onnx(path)
+
+
+def test_a_wrong_weight_is_found_where_it_is_used():
+    from anyonnx.validation.layers import first_divergence
+
+    kernels = [np.random.default_rng(i).normal(size=(4, 4)).astype(np.float32) for i in range(3)]
+
+    @jax.jit
+    def network(x):
+        for kernel in kernels:
+            x = jax.nn.relu(x @ kernel + 0.1)
+        return x
+
+    made = to_onnx(network, ["x:float32[batch,4]"], framework="jax")
+    model, inputs = made.proto(), {"x": np.ones((3, 4), np.float32)}
+    assert first_divergence(model, made.trace(), inputs) is None
+    second = next(i for i in model.graph.initializer if np.array_equal(numpy_helper.to_array(i), kernels[1]))
+    second.CopyFrom(numpy_helper.from_array(kernels[1] * np.float32(1.01), second.name))
+    found = first_divergence(model, made.trace(), inputs)
+    assert found is not None and found.op_type in ("MatMul", "Gemm")
+    assert "dot_general" in found.location
