@@ -359,3 +359,14 @@ def gcd(g: GraphBuilder, self: Value, other: Value) -> Value:
     body.output(new_y)
     result, _ = g.call("Loop", None, True, a, b, body=body, outputs=2)
     return cast(g, result, dtype)
+
+
+@symbolic("aten", "lcm")
+def lcm(g: GraphBuilder, self: Value, other: Value) -> Value:
+    """aten::lcm(Tensor self, Tensor other) -> Tensor"""
+    a, b = promoted(g, self, other)
+    dtype = a.element
+    a, b = _wide(g, a), _wide(g, b)
+    divisor = gcd(g, a, b)
+    none = g.Equal(divisor, 0)
+    return cast(g, g.Abs(g.Mul(g.Div(a, g.Where(none, 1, divisor)), b)), dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import as_float, cast, promoted, unread, unsupported, value_of
+from .promotion import as_float, cast, float_type, promoted, unread, unsupported, value_of
 from .reduction import reduce
 from .shape import size_at
 
@@ -117,7 +117,9 @@ def margin_ranking_loss(
     g: GraphBuilder, input1: Value, input2: Value, target: Value, margin: float = 0.0, reduction: int = _MEAN
 ) -> Value:
     """aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, ...) -> Tensor"""
-    gap = g.Add(g.Mul(g.Neg(target), g.Sub(input1, input2)), margin)
+    from .arithmetic import add, mul, sub
+
+    gap = add(g, mul(g, g.Neg(target), sub(g, input1, input2)), float(margin))
     return reduced(g, g.Relu(gap), reduction)
 
 
@@ -126,6 +128,8 @@ def poisson_nll_loss(
     g: GraphBuilder, input: Value, target: Value, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Value:
     """aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int ...) -> Tensor"""
+    dtype = float_type(input, target)
+    input, target = cast(g, input, dtype), cast(g, target, dtype)
     if log_input:
         loss = g.Sub(g.Exp(input), g.Mul(target, input))
     else:

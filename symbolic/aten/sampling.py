@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -135,6 +136,13 @@ def exponential(g: GraphBuilder, self: Value, lambd: float = 1.0) -> Value:
     if not is_float(self.element):
         raise unsupported("exponentially distributed integers", g)
     return g.Div(g.Neg(g.Log(g.Sub(1.0, _uniform(g, sizes(g, self), self.element)))), lambd)
+
+
+@symbolic("aten", "geometric")
+def geometric(g: GraphBuilder, self: Value, p: float) -> Value:
+    """aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor"""
+    numbers = g.Log(g.Sub(1.0, _uniform(g, sizes(g, self), DataType.DOUBLE)))
+    return cast(g, g.Max(g.Ceil(g.Div(numbers, math.log1p(-p))), 1.0), self.element)
 
 
 @symbolic("aten", "multinomial")

@@ -356,6 +356,31 @@ def repeat_interleave(
     return g.reshape(wide, [*own[:axis], own[axis] * repeats, *own[axis + 1 :]])
 
 
+@symbolic("aten", "repeat_interleave.Tensor")
+def repeat_interleave_index(g: GraphBuilder, repeats: Value, output_size: Any = None) -> Value:
+    """aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor"""
+    # result i belongs to the first element whose running sum of repeats is above i
+    ends = g.CumSum(cast(g, repeats, DataType.INT64), g.constant(np.array(0, np.int64)))
+    total = g.ReduceMax(g.Concat(ends, np.array([0], np.int64), axis=0), keepdims=0)
+    passed = g.LessOrEqual(ends, g.Unsqueeze(g.Range(0, total, 1), [1]))
+    return cast(g, g.ReduceSum(cast(g, passed, DataType.INT64), [1], keepdims=0), repeats.element)
+
+
+@symbolic("aten", "repeat_interleave.self_Tensor")
+def repeat_interleave_tensor(
+    g: GraphBuilder, self: Value, repeats: Value, dim: int | None = None, output_size: Any = None
+) -> Value:
+    """aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, ...) -> Tensor"""
+    if dim is None:
+        self, dim = g.reshape(self, [-1]), 0
+    if self.rank == 0:
+        self = g.reshape(self, [1])
+    axis = axis_of(dim, self.rank)
+    if repeats.rank == 0 or repeats.dim(0) == 1:
+        repeats = g.expand(g.reshape(repeats, [1]), [size_at(g, self, axis)])
+    return g.Gather(self, cast(g, repeat_interleave_index(g, repeats), DataType.INT64), axis=axis)
+
+
 @symbolic("aten", "meshgrid")
 def meshgrid(g: GraphBuilder, tensors: Sequence[Value], indexing: str = "ij") -> list[Value]:
     """aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"""
