@@ -40,10 +40,8 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
         return _sum_single(g, x, table)
     single = _one_target_each(table)
     if single is not None and _whole(single):
-        if _one_of_two(table):  # the second column tells the first
-            second = replace(table, values=table.values[:, 1:], target=np.zeros(table.leaves, np.int64), targets=1)
-            count = g.Cast(_ensemble(g, x, second), to=ir.DataType.DOUBLE)
-            return g.Concat(g.Sub(np.float64(table.trees), count), count, axis=1)
+        if _shares_of_two(table):
+            return _both_shares(g, x, table)
         return g.Cast(_ensemble(g, x, single), to=ir.DataType.DOUBLE)
     if single is not None and single.target is not None and g.ml_opset >= 5 and table.values.shape[1] == 1:
         return _ensemble(g, x, single, wide_values=True)
@@ -53,6 +51,8 @@ def sum_trees(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
 def _sum_single(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
     """`sum_trees` in float32, given as double."""
     table = replace(table, narrow=True)
+    if _shares_of_two(table):
+        return _both_shares(g, x, table)
     single = _one_target_each(table)
     if single is not None:
         return g.Cast(_ensemble(g, x, single), to=ir.DataType.DOUBLE)
@@ -138,9 +138,16 @@ def in_order(g: GraphBuilder, terms: Value, width: int) -> Value:
     return g.Gather(sums, np.array(-1, np.int64), axis=0)
 
 
-def _one_of_two(table: TreeTable) -> bool:
-    """Whether every leaf votes for one of two outputs."""
-    return table.target is None and table.values.shape[1] == 2 and bool(np.all(table.values.sum(axis=1) == 1))
+def _shares_of_two(table: TreeTable) -> bool:
+    """Whether the two values of every leaf are shares of one, so that the second tells the first."""
+    two = table.target is None and table.values.shape[1] == 2
+    return two and bool(np.all(np.abs(table.values.sum(axis=1) - 1) < 1e-12))
+
+
+def _both_shares(g: GraphBuilder, x: Value, table: TreeTable) -> Value:
+    second = replace(table, values=table.values[:, 1:], target=np.zeros(table.leaves, np.int64), targets=1)
+    total = g.Cast(_ensemble(g, x, second), to=ir.DataType.DOUBLE)
+    return g.Concat(g.Sub(np.float64(table.trees), total), total, axis=1)
 
 
 # --- which form ----------------------------------------------------------------------------------------------------
