@@ -191,6 +191,12 @@ def _score_with_masks(
     return (y, shares) if with_scores else y
 
 
+def _pairs(g: GraphBuilder, query: Value, key: Value) -> Value:
+    """Sums of every query and every key: (batch, queries, keys, features)."""
+    sums: Value = g.Add(g.Unsqueeze(query, [2]), g.Unsqueeze(key, [1]))
+    return sums
+
+
 @symbolic(DIALECT, "Attention")
 def attention(
     g: GraphBuilder,
@@ -211,7 +217,7 @@ def attention(
         scores = g.MatMul(query, g.Transpose(key, perm=[0, 2, 1]))
         scores = scores if scale is None else g.Mul(scores, scale)
     else:
-        pairs = g.Add(g.Unsqueeze(query, [2]), g.Unsqueeze(key, [1]))
+        pairs = _pairs(g, query, key)
         pairs = pairs if scale is None else g.Mul(pairs, scale)
         scores = g.Mul(g.ReduceSum(g.Tanh(pairs), [-1], keepdims=0), weights["concat_score_weight"])
     return _score_with_masks(g, scores, inputs, mask, use_causal_mask, return_attention_scores)
@@ -231,7 +237,7 @@ def additive_attention(
 ) -> Any:
     """keras.layers.AdditiveAttention(use_scale=True): scores are sums of tanh(query + key)"""
     query, key = inputs[0], inputs[2] if len(inputs) > 2 else inputs[1]
-    pairs = g.Tanh(g.Add(g.Unsqueeze(query, [2]), g.Unsqueeze(key, [1])))
+    pairs = g.Tanh(_pairs(g, query, key))
     scale = weights.get("scale", use_scale)
     pairs = pairs if scale is None else g.Mul(pairs, scale)
     scores = g.ReduceSum(pairs, [-1], keepdims=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..nn import pool as nn
@@ -26,10 +27,7 @@ def max_pooling(
     data_format: str | None = None,
 ) -> Value:
     """keras.layers.MaxPooling2D(pool_size=2, strides=None, padding="valid", data_format)"""
-    kernel = tuple_of(pool_size, x.rank - 2)
-    steps = kernel if strides is None else tuple_of(strides, x.rank - 2)
-    y = nn.max_pool(g, enter(g, x, data_format), kernel, strides=steps, padding=padding.upper())
-    return leave(g, y, data_format)
+    return _pooled(g, x, nn.max_pool, pool_size, strides, padding, data_format)
 
 
 @symbolic(DIALECT, "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D")
@@ -43,10 +41,22 @@ def average_pooling(
     data_format: str | None = None,
 ) -> Value:
     """keras.layers.AveragePooling2D(pool_size=2, strides=None, padding="valid", data_format): padding isn't counted"""
+    return _pooled(g, x, nn.average_pool, pool_size, strides, padding, data_format)
+
+
+def _pooled(
+    g: GraphBuilder,
+    x: Value,
+    pool: Callable[..., Value],
+    pool_size: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None,
+) -> Value:
+    """Windows of a size, by default side by side."""
     kernel = tuple_of(pool_size, x.rank - 2)
     steps = kernel if strides is None else tuple_of(strides, x.rank - 2)
-    y = nn.average_pool(g, enter(g, x, data_format), kernel, strides=steps, padding=padding.upper())
-    return leave(g, y, data_format)
+    return leave(g, pool(g, enter(g, x, data_format), kernel, strides=steps, padding=padding.upper()), data_format)
 
 
 def _global(g: GraphBuilder, op: str, pool: str, x: Value, data_format: str | None, keepdims: bool) -> Value:
