@@ -104,7 +104,8 @@ TRAINING = frozenset({
     "min_weight_fraction_leaf", "momentum", "monotonic_cst", "n_alphas", "n_estimators", "n_init", "n_iter",
     "n_iter_no_change", "n_jobs", "n_oversamples", "nesterovs_momentum", "oob_score", "penalty", "positive",
     "power_iteration_normalizer", "power_t", "precompute", "priors", "quantile", "random_state", "reassignment_ratio",
-    "refit", "scoring", "selection", "shuffle", "solver", "splitter", "store_cv_results", "subsample", "svd_solver",
+    "refit", "replacement", "sampler", "sampling_strategy", "scoring", "selection", "shuffle", "solver", "splitter",
+    "store_cv_results", "subsample", "svd_solver",
     "tol", "validation_fraction", "var_smoothing", "verbose", "warm_start",
 })  # fmt: skip
 

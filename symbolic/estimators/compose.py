@@ -32,14 +32,15 @@ _UNION = "sklearn.pipeline.FeatureUnion"
 
 @children(*_PIPELINE)
 def _steps(est: Any) -> list[tuple[str, Any]]:
-    return list(est.steps)
+    """The steps; samplers of imbalanced-learn act in the fit only."""
+    return [(name, step) for name, step in est.steps if not hasattr(step, "fit_resample")]
 
 
 @symbolic(DIALECT, *_PIPELINE)
 def pipeline(g: GraphBuilder, x: Features, est: Any) -> Result:
     """Pipeline: the last step of the transform of all steps before it"""
     read(g, est, "steps", "transform_input", ignore=("memory",))
-    *before, (name, last) = est.steps
+    *before, (name, last) = _steps(est)
     for step, transformer in before:
         x = transform(g, transformer, x, step)
     return x if last is None or isinstance(last, str) else call(g, last, x, name)
