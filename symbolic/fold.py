@@ -260,6 +260,7 @@ _RULES: dict[str, Callable[[Arrays, Attributes], Any]] = {
     "Log": _unary(np.log),
     "Floor": _unary(np.floor),
     "Ceil": _unary(np.ceil),
+    "Round": _unary(np.round),
     "Reciprocal": _unary(lambda x: 1 / x),
     "Not": _unary(np.logical_not),
     "Identity": _unary(lambda x: x),

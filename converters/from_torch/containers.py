@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from ...symbolic.spec import TensorSpec
+
 _CACHE = "transformers.cache_utils.DynamicCache"
 
 
@@ -17,7 +19,7 @@ def register(leaves: Iterable[Any]) -> bool:
     """
     import torch
 
-    kinds = {type(leaf) for leaf in leaves if not isinstance(leaf, (torch.Tensor, type))}
+    kinds = {type(leaf) for leaf in leaves if not isinstance(leaf, (torch.Tensor, TensorSpec, type))}
     records = [kind for kind in kinds if dataclasses.is_dataclass(kind)]
     for kind in records:
         torch.export.register_dataclass(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,18 +148,41 @@ def _split(inputs: Any, module: Any) -> tuple[list[Any], dict[str, Any], dict[st
         return value
 
     if isinstance(inputs, Mapping):
-        return [], {k: read(v, k) for k, v in inputs.items()}, specs
+        return [], _listed({k: read(v, k) for k, v in inputs.items()}, names), specs
     if not isinstance(inputs, (tuple, list)):
         inputs = (inputs,)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for i, value in enumerate(inputs):
         value = read(value, names[i] if i < len(names) else f"input_{i}")
-        if isinstance(value, TensorSpec) and value.name in names and (kwargs or names.index(value.name) != i):
-            kwargs[value.name] = value
+        name = value.name if isinstance(value, TensorSpec) else ""
+        if (name in names and (kwargs or names.index(name) != i)) or _element(name, names):
+            kwargs[name] = value
         else:
             args.append(value)
-    return args, kwargs, specs
+    return args, _listed(kwargs, names), specs
+
+
+def _element(name: str, parameters: Sequence[str]) -> tuple[str, int] | None:
+    """The parameter and place that ``images_0`` stands for, where there is a parameter ``images``."""
+    found = re.match(r"^(.+)_(\d+)$", name)
+    known = found is not None and name not in parameters and found[1] in parameters
+    return (found[1], int(found[2])) if found is not None and known else None
+
+
+def _listed(given: Mapping[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+    """Arguments in which the elements of a list were given one by one."""
+    result: dict[str, Any] = {}
+    for name, value in given.items():
+        element = _element(name, parameters)
+        if element is None:
+            result[name] = value
+            continue
+        items = result.setdefault(element[0], [])
+        if not isinstance(items, list) or element[1] != len(items):
+            raise InputSpecError(f"the elements of {element[0]} are given in order, from {element[0]}_0 on")
+        items.append(value)
+    return result
 
 
 class _Examples:

@@ -337,7 +337,7 @@ class ScriptSource(Source):
             holder.loaded[attribute] = Tensor(value, 0, name)
         result = walk.run([walk.adopted(v) for v in bound.arguments.values()])
         changed = _changed(walk)
-        kept = [n for n in changed if n not in self.states]
+        kept = [n for n in changed if n not in self.states and not _only_warns(self.program, n)]
         if kept and not self.states and not self.keeps_state:
             raise CaptureError(
                 f"the method changes {', '.join(sorted(kept))}: an ONNX model keeps no state between runs. Say --state "
@@ -469,7 +469,7 @@ def _changed(walk: ScriptWalk) -> dict[str, bool]:
         seen.add(id(record))
         for name, value in record.items.items():
             first = walk.loaded(record, name)
-            if value is not first and not (_plain(value) and value == first):
+            if not _same(value, first):
                 found[f"{record.path}.{name}" if record.path else name] = False
         for name, value in list(record.loaded.items()):
             full = f"{record.path}.{name}" if record.path else name
@@ -482,5 +482,35 @@ def _changed(walk: ScriptWalk) -> dict[str, bool]:
     return found
 
 
-def _plain(value: Any) -> bool:
-    return not isinstance(value, (Tensor, Items, Table, Record, Value))
+def _only_warns(program: Block, path: str) -> bool:
+    """Whether an attribute of that name is read only to decide whether to warn once more."""
+    name = path.rpartition(".")[2]
+    ops = list(program.all_ops())
+    read = {o for op in ops if op.kind == "prim::GetAttr" and op.node.s("name") == name for o in op.outputs}
+    for op in ops:  # in the order of the program: what is made from them comes later
+        if not read.intersection(op.inputs):
+            continue
+        if op.kind == "aten::__not__":
+            read.update(op.outputs)
+        elif op.kind != "prim::If" or op.outputs or not all(_silent(block, name) for block in op.blocks):
+            return False
+    return True
+
+
+def _silent(block: Block, name: str) -> bool:
+    kinds = ("prim::Constant", "aten::warn", "prim::Print", "aten::format")
+    return all(op.kind in kinds or (op.kind == "prim::SetAttr" and op.node.s("name") == name) for op in block.ops)
+
+
+def _same(value: Any, first: Any) -> bool:
+    """Whether an attribute holds what it held at first, if in another list."""
+    if value is first:
+        return True
+    now, before = dict(leaves(value)), dict(leaves(first))
+    return list(now) == list(before) and all(_same_leaf(now[path], before[path]) for path in now)
+
+
+def _same_leaf(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.value is b.value
+    return a is b or (not isinstance(a, (Tensor, Record, Value)) and type(a) is type(b) and bool(a == b))

@@ -99,6 +99,8 @@ class _Loop:
         self.forms: dict[Place, _Form] = {}
         self.things: dict[int, Mutable] = {}
         self.growing: dict[int, Items] = {}
+        #: Lists among these whose elements differ in size along one axis: they are joined along it.
+        self.joined: dict[int, _Form] = {}
 
     def run(self) -> Sequence[Any]:
         """Tries the body until what it carries is known; writes the Loop; gives what the loop leaves."""
@@ -123,13 +125,17 @@ class _Loop:
             for number, place in enumerate(self.forms):
                 form = self.forms[place]
                 values[place] = body.input(f"carried_{memory.now}_{number}", form.dtype, form.sizes)
+            before = {
+                key: body.input(f"joined_{memory.now}_{number}", form.dtype, form.sizes)
+                for number, (key, form) in enumerate(self.joined.items())
+            }
             inside = [self._rebuilt(c, j, values) for j, c in enumerate(self.carried)]
             for key, thing in self.things.items():
                 memory.change(thing)
                 thing.put(self._held(thing, key, values))
             for items in self.growing.values():
                 memory.change(items)
-                items.put(([], None))
+                items.put(([], None, None))
                 items.growing = True
             index = walk.binary("add", step, self.done)
             condition, *outputs = walk.settled(walk.block(self.op.blocks[0], [index, *inside]))
@@ -138,7 +144,7 @@ class _Loop:
                 items.growing = False
             after = memory.leave()
         ends = self._checked(inside, outputs, after)
-        return self._written(body, condition, ends, {id(t): held for t, held in after})
+        return self._written(body, condition, ends, {id(t): held for t, held in after}, before)
 
     def _rebuilt(self, value: Any, source: int, values: dict[Place, Value], path: tuple[Any, ...] = ()) -> Any:
         """What is carried from outside, with the body's own inputs in place of what changes."""
@@ -161,7 +167,7 @@ class _Loop:
         if isinstance(thing, Tensor):
             return (values[key, ()], None, None, "")
         if isinstance(thing, Items):
-            return ([self._rebuilt(v, key, values, (i,)) for i, v in enumerate(held[0])], held[1])
+            return ([self._rebuilt(v, key, values, (i,)) for i, v in enumerate(held[0])], *held[1:])
         return {k: self._rebuilt(v, key, values, (k,)) for k, v in self._attributes(thing, key, held).items()}
 
     def _attributes(self, thing: Mutable, key: int, held: Any) -> dict[Any, Any]:
@@ -253,7 +259,7 @@ class _Loop:
             if key in self.growing:
                 if len(held[0]) != 1:
                     raise self._refusal("a list that doesn't grow by one element in every step")
-                return False
+                return self._joins(key, held[0][0])
             if len(held[0]) > len(before[0]) and key not in self.things:
                 self.growing[key] = thing
                 return True
@@ -266,6 +272,18 @@ class _Loop:
         widened = key not in self.things and old != new
         self.things[key] = thing
         return self._compare(key, old, new, ends) or widened
+
+    def _joins(self, key: int, element: Any) -> bool:
+        """Whether it is news that the elements of a list differ in size from step to step."""
+        value = self._value(element) if isinstance(element, Tensor) else None
+        if value is None or value.sizes is None or None not in value.sizes:
+            return False
+        form = self.joined.get(key)
+        if form is None:
+            if value.sizes.count(None) > 1:
+                raise self._refusal("a list whose elements differ in more than one size")
+            self.joined[key] = _Form(value.element, value.sizes, True)
+        return form is None
 
     def _compare_tensor(self, thing: Tensor, before: Any, held: Any, ends: dict[Place, Any]) -> bool:
         if thing.base is not None:
@@ -297,27 +315,42 @@ class _Loop:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def _written(self, body: GraphBuilder, condition: Any, ends: dict[Place, Any], after: dict[int, Any]) -> list[Any]:
+    def _written(
+        self,
+        body: GraphBuilder,
+        condition: Any,
+        ends: dict[Place, Any],
+        after: dict[int, Any],
+        before: dict[int, Value],
+    ) -> list[Any]:
         g = self.walk.g
         body.output(numbers.as_value(body, condition, numbers.BOOL))
         starts = []
         for place, form in self.forms.items():
             body.output(self._ready(body, ends[place], form, after))
             starts.append(self._ready(g, self._start(place), form, {}))
+        for key, form in self.joined.items():
+            axis = (form.sizes or ()).index(None)
+            body.output(body.Concat(before[key], after[key][0][0].value, axis=axis))
+            shape = [0 if size is None else size for size in form.sizes or ()]
+            starts.append(g.expand(g.constant(np.zeros((), form.dtype.numpy())), shape))
         for key in self.growing:
-            element = after[key][0][0]
-            if isinstance(element, Tensor):
-                body.output(element.value)
-            elif numbers.is_number(element):
-                body.output(numbers.as_value(body, element))
-            else:
-                raise self._refusal("a list of something else than tensors and numbers")
+            if key not in self.joined:
+                body.output(self._element(body, after[key][0][0]))
         endless = isinstance(self.trip, int) and self.trip >= _ENDLESS
         trip = None if endless else numbers.as_value(g, self.walk.binary("sub", self.trip, self.done), numbers.INT)
         go = numbers.as_value(g, self.condition, numbers.BOOL)
         count = len(self.forms) + len(self.growing)
         results = g.call("Loop", trip, go, *starts, body=body, outputs=count) if count else ()
         return self._left(results if isinstance(results, (tuple, list)) else (results,))
+
+    def _element(self, body: GraphBuilder, element: Any) -> Value:
+        if isinstance(element, Tensor):
+            value: Value = element.value
+            return value
+        if numbers.is_number(element):
+            return numbers.as_value(body, element)
+        raise self._refusal("a list of something else than tensors and numbers")
 
     def _ready(self, g: GraphBuilder, value: Any, form: _Form, after: dict[int, Any]) -> Value:
         if value is UNSET:
@@ -353,9 +386,12 @@ class _Loop:
         for key, thing in self.things.items():
             walk.memory.change(thing)
             thing.put(contents[key])
-        for items, run in zip(self.growing.values(), results[len(self.forms) :], strict=True):
+        order = [*self.joined, *(key for key in self.growing if key not in self.joined)]
+        for key, run in zip(order, results[len(self.forms) :], strict=True):
+            items = self.growing[key]
             walk.memory.change(items)
             items.run = run
+            items.joined = (self.joined[key].sizes or ()).index(None) if key in self.joined else None
         return [numbers.simplest(walk.g, v) if isinstance(v, Value) else v for v in left]
 
 

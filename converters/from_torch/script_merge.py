@@ -42,6 +42,8 @@ class Merge:
     def __init__(self, walk: ScriptWalk, bodies: Sequence[GraphBuilder], ends: Sequence[End]):
         self.walk, self.bodies, self.ends = walk, bodies, ends
         self._pairs: list[tuple[Value, Value]] = []
+        #: A tensor has another number of axes in one branch than in the other.
+        self.ranks_differ = False
 
     def value(self, a: Any, b: Any) -> Made:
         """Joins what the first and the second branch give."""
@@ -108,6 +110,8 @@ class Merge:
         if isinstance(a, Complex) and isinstance(b, Complex):
             real, imag = self._pair(a.real, b.real), self._pair(a.imag, b.imag)
             return lambda results: Complex(real(results), imag(results))
+        if a.sizes is not None and b.sizes is not None and len(a.sizes) != len(b.sizes):
+            self.ranks_differ = True
         place = len(self._pairs)
         self._pairs.append((a, b))
         return lambda results: results[place]
@@ -142,7 +146,7 @@ class Merge:
         if len(a[0]) != len(b[0]) or a[1] is not b[1]:
             raise self._refusal(f"a list of {len(a[0])}", f"one of {len(b[0])} elements")
         parts = [self.value(x, y) for x, y in zip(a[0], b[0], strict=True)]
-        return lambda results: ([part(results) for part in parts], a[1])
+        return lambda results: ([part(results) for part in parts], *a[1:])
 
     def _table(self, a: Mapping[Any, Any], b: Mapping[Any, Any]) -> Made:
         if list(a) != list(b):

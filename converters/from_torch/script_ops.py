@@ -145,6 +145,11 @@ def _formatted(pattern: str, parts: tuple[Any, ...]) -> str:
     return pattern
 
 
+@handles("aten::str")
+def _string(walk: ScriptWalk, op: Op, value: Any) -> Any:
+    return _formatted("{}", (value,))
+
+
 @handles("aten::is_grad_enabled", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled", "prim::is_cuda",
          "prim::is_mkldnn", "prim::is_nested", "prim::is_quantized", "prim::is_sparse", "prim::is_xpu", "prim::is_mps",
          "aten::is_scripting", "prim::requires_grad", "aten::is_tracing", "prim::is_meta", "prim::is_ort",
@@ -178,6 +183,7 @@ def size_number(walk: ScriptWalk, value: Value, axis: int) -> Any:
         return size
     number = walk.g.Squeeze(walk.g.Shape(value, start=axis, end=axis + 1), [0])
     walk.origins[id(number)] = (number, value, axis)
+    walk.sized[id(number)] = number
     return number
 
 
@@ -376,7 +382,7 @@ def _copy(walk: ScriptWalk, op: Op, items: Any) -> Any:
     if isinstance(items, str):
         return walk.memory.items(list(items))
     copy = walk.memory.items(list(items.items))
-    copy.run = items.run
+    copy.run, copy.joined = items.run, items.joined
     return copy
 
 
@@ -385,7 +391,7 @@ def _len(walk: ScriptWalk, op: Op, whole: Any) -> Any:
     if isinstance(whole, Tensor):
         return size_number(walk, walk.read(whole), 0)
     if isinstance(whole, Items):
-        if whole.run is not None:
+        if whole.run is not None and whole.joined is None:
             return walk.binary("add", len(whole.items), size_number(walk, whole.run, 0))
         return len(closed(walk, whole))
     return len(whole.items if isinstance(whole, Table) else whole)
@@ -397,7 +403,7 @@ def _get_item(walk: ScriptWalk, op: Op, whole: Any, index: Any) -> Any:
         if index not in whole.items:
             raise CaptureError(f"the model looks for {index!r} in a dict with {', '.join(map(str, whole.items))}")
         return whole.items[index]
-    if isinstance(whole, Items) and whole.run is not None and not whole.items:
+    if isinstance(whole, Items) and whole.run is not None and not whole.items and whole.joined is None:
         at = index if isinstance(index, Value) else walk.g.size(index)
         picked = walk.g.Gather(whole.run, at, axis=0)
         return walk.tensor(picked) if op.node.output().type().kind() == "TensorType" else picked
@@ -523,7 +529,12 @@ def _join(walk: ScriptWalk, op: Op, tensors: Items, dim: int = 0) -> Any:
         return NotImplemented
     run, g = tensors.run, walk.g
     rank = run.rank
-    if op.kind == "aten::stack":
+    if tensors.joined is not None:
+        axis, joined = tensors.joined, run
+        if op.kind == "aten::stack" or dim % rank != axis:
+            raise TranslationError("tensors that a loop made, of different sizes, joined along another axis",
+                                   location=g.location)  # fmt: skip
+    elif op.kind == "aten::stack":
         axis = dim % rank
         joined = g.Transpose(run, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)]) if axis else run
     else:
@@ -557,8 +568,8 @@ def _dict_get(walk: ScriptWalk, op: Op, table: Table, key: Any, default: Any = N
 
 
 @handles("aten::dict")
-def _dict_copy(walk: ScriptWalk, op: Op, source: Any) -> Any:
-    return walk.memory.table(dict(source.items))
+def _dict_copy(walk: ScriptWalk, op: Op, source: Any = None) -> Any:
+    return walk.memory.table({} if source is None else dict(source.items))
 
 
 @handles("prim::PythonOp", "prim::CallMethod", "prim::CallFunction")

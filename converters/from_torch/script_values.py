@@ -78,24 +78,27 @@ class Items(Mutable):
 
     Attributes:
         items: Its elements.
-        run: Elements behind them that a Loop has made, one for each step: stacked along a new first axis.
+        run: Elements behind them that a Loop has made, one for each step: stacked along a new first axis, or joined.
+        joined: The axis that the run is joined along, where its elements differ in size.
         growing: A loop body appends to it: nothing else can be done with it there.
     """
 
-    __slots__ = ("born", "growing", "items", "run")
+    __slots__ = ("born", "growing", "items", "joined", "run")
 
     def __init__(self, items: list[Any], born: int):
         self.items, self.born = items, born
         self.run: Value | None = None
+        self.joined: int | None = None
         self.growing = False
 
     def contents(self) -> Any:
         """Elements and run."""
-        return list(self.items), self.run
+        return list(self.items), self.run, self.joined
 
     def put(self, contents: Any) -> None:
         """Takes what `contents` gave."""
-        self.items, self.run = list(contents[0]), contents[1]
+        items, self.run, self.joined = contents
+        self.items = list(items)
 
 
 class Table(Mutable):

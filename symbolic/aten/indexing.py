@@ -267,7 +267,7 @@ def nonzero(g: GraphBuilder, self: Value) -> Value:
     return g.Transpose(g.NonZero(self), perm=[1, 0])
 
 
-@symbolic("aten", "nonzero_numpy")
+@symbolic("aten", "nonzero_numpy", "where.default")
 def nonzero_numpy(g: GraphBuilder, self: Value) -> list[Value]:
     """aten::nonzero_numpy(Tensor self) -> Tensor[]"""
     places = g.NonZero(self)

@@ -399,22 +399,30 @@ def test_a_checked_size_is_known_from_then_on():
     check(Chunks(), ["x:float32[4,3]"])
 
 
-def test_missing_operators_are_all_named():
+@pytest.fixture(scope="module")
+def foreign_ops():
+    """Operators that no registry knows."""
+    library = torch.library.Library("anyonnx_test", "DEF")
+    for name in ("first", "second", "third"):
+        library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl(name, lambda x: x * 2, "CompositeExplicitAutograd")
+    yield
+    library._destroy()
+
+
+def test_missing_operators_are_all_named(foreign_ops):
     class Rare(nn.Module):
         def forward(self, x):
-            if x.size(1) == 4:
-                return torch.special.airy_ai(x)
+            if x.size(1) == 4:  # never: the size is known
+                return torch.ops.anyonnx_test.third(x)
             if bool(x.sum() > 0):
-                return torch.linalg.ldl_solve(x, torch.arange(3, dtype=torch.int32) + 1, x)
-            return torch.linalg.ldl_factor(x)[0]
+                return torch.ops.anyonnx_test.first(x)
+            return torch.ops.anyonnx_test.second(x)
 
     with pytest.raises(UnsupportedOps) as caught:
         to_onnx(script(Rare()), ["x:float32[3,3]"])
     names = [op.name for op in caught.value.missing]
-    assert sorted(names) == [
-        "linalg_ldl_factor.default",
-        "linalg_ldl_solve.default",
-    ]  # never reached: the size is known
+    assert sorted(names) == ["anyonnx_test::first.default", "anyonnx_test::second.default"]
 
 
 def test_branches_that_cannot_be_joined():
@@ -451,3 +459,69 @@ def test_both_captures_fail():
 
     with pytest.raises(AnyonnxError, match="script, tried next"):
         to_onnx(Neither(), [X])
+
+
+# --- what detection models need --------------------------------------------------------------------------------------
+
+
+class Batched(nn.Module):
+    """Images of several sizes as a list; results of several lengths, joined after a loop."""
+
+    def forward(self, images: list[Tensor], least: float) -> list[dict[str, Tensor]]:
+        results: list[dict[str, Tensor]] = []
+        for image in images:
+            kept: list[Tensor] = []
+            for channel in range(image.size(0)):
+                rows = image[channel]
+                kept.append(rows[rows.sum(1) > least])
+            results.append({"kept": torch.cat(kept), "size": torch.tensor(image.shape[-2:])})
+        return results
+
+
+def test_lists_of_inputs_and_of_results():
+    images = [np.random.default_rng(i).normal(size=(20, 4 + i, 3)).astype(np.float32) for i in range(2)]
+    result = check(Batched(), {"images": images, "least": 0.5}, expect=("Loop",), opsets=[13, 21])
+    assert [v.name for v in result.model.graph.inputs] == ["images_0", "images_1"]
+    assert [v.name for v in result.model.graph.outputs] == [
+        "output_0_kept",
+        "output_0_size",
+        "output_1_kept",
+        "output_1_size",
+    ]
+    specs = {"images_0": "float32[20,h,3]", "images_1": "float32[20,h,3]", "least": 0.5}
+    assert [str(s) for s in check(Batched(), specs).source.specs] == [
+        "images_0:float32[20,h,3]",
+        "images_1:float32[20,h,3]",
+    ]
+
+
+def test_elements_of_a_list_come_in_order():
+    with pytest.raises(InputSpecError, match="the elements of images are given in order"):
+        to_onnx(script(Batched()), {"images_1": "float32[20,4,3]", "least": 0.5})
+
+
+def test_an_attribute_that_only_warns_once_is_no_state():
+    class Warns(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.told = False
+
+        def forward(self, x):
+            if not self.told:
+                warnings.warn("told once", stacklevel=1)
+                self.told = True
+            return x * 2
+
+    assert kinds(check(Warns(), [X])) == {"Mul"}
+
+
+def test_empty_tensors_of_another_rank():
+    class Guarded(nn.Module):
+        def forward(self, x):
+            rows = x[x.sum(1) > 0]
+            if rows.size(0) > 0:
+                rows = rows.reshape(rows.size(0), -1, 3)
+            return rows.flatten()
+
+    with pytest.warns(UserWarning, match="taken not to be empty"):
+        check(Guarded(), (np.ones((3, 6), np.float32),))
