@@ -18,6 +18,7 @@ DIALECT_PACKAGES = {
     "aten": "aten",
     "aten.complex": "aten_complex",
     "torchvision": "torchvision_ops",
+    "quantized_decomposed": "quantized_decomposed",
     "estimators": "estimators",
     "jaxpr": "jaxpr",
     "stablehlo": "stablehlo",
@@ -72,7 +73,9 @@ class Registry:
 
     def add(self, row: Symbolic, *, override: bool = False) -> None:
         """Adds a function; raises AnyonnxError naming the holder if its opsets are taken already."""
-        self.load(row.dialect)  # built-in rows come first, so that a user's row meets them whenever it is added
+        own = f"{__package__}.{DIALECT_PACKAGES.get(row.dialect)}."
+        if not row.function.__module__.startswith(own):
+            self.load(row.dialect)  # built-in rows come first, so that a user's row meets them whenever it is added
         rows = self._rows.setdefault((row.dialect, row.name), [])
         for other in rows:
             if not override and other.since <= row.until and row.since <= other.until:

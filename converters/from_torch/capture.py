@@ -44,6 +44,17 @@ def capture(module: Any, arguments: Arguments) -> Any:
             child.training = mode
 
 
+def refuse_observers(module: Any) -> None:
+    """Raises CaptureError where fake quantisation still learns its range: it would, at every run."""
+    for name, child in module.named_modules():
+        observing = getattr(child, "observer_enabled", None)
+        if observing is not None and bool(observing[0]):
+            raise CaptureError(
+                f"{name or type(child).__name__} is fake quantisation that still observes its range: call "
+                "model.apply(torch.ao.quantization.disable_observer) first"
+            )
+
+
 def _export(module: Any, arguments: Arguments, shapes: Any) -> Any:
     import torch
 

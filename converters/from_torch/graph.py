@@ -24,6 +24,8 @@ from .weights import Weights
 #: Arguments that say nothing about the values an op computes.
 _PLACEMENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking")
 _MAX_DECOMPOSITIONS = 8
+#: Quantised dtypes -> dtypes of their levels.
+_LEVELS = {"torch.qint8": ir.DataType.INT8, "torch.quint8": ir.DataType.UINT8, "torch.qint32": ir.DataType.INT32}
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -173,9 +175,14 @@ def _refuse_dtypes(program: Any) -> None:
 
 
 def onnx_dtype(dtype: Any) -> ir.DataType | None:
-    """ONNX dtype of a torch dtype; None where there is none."""
+    """ONNX dtype of a torch dtype; None where there is none.
+
+    A quantised tensor is carried as the numbers that it stands for.
+    """
     from onnx_ir.tensor_adapters import from_torch_dtype
 
+    if str(dtype) in _LEVELS:
+        return ir.DataType.FLOAT
     try:
         return from_torch_dtype(dtype)
     except TypeError:
@@ -266,7 +273,7 @@ class Walk:
 
         target = node.target
         if target is operator.getitem:
-            return read(node.args[0])[node.args[1]]
+            return self._one_of(node, read(node.args[0]))
         if _is_check(target):
             return None
         value = node.meta.get("val")
@@ -279,6 +286,14 @@ class Walk:
         if isinstance(value, torch.SymFloat):
             return self._float(value.node.expr)
         raise TranslationError(f"can't translate a call of {target}", location=self.g.location)
+
+    def _one_of(self, node: Any, results: Any) -> Any:
+        """One of several results; functions give None for one that they don't compute."""
+        source, index = node.args
+        if results[index] is None and is_overload(source.target) and hasattr(node.meta.get("val"), "shape"):
+            reason = f"its result {index} isn't computed"
+            raise UnsupportedOps([MissingOp("aten", functional_name(source.target), 1, (self.g.location,), reason)])
+        return results[index]
 
     def _function(self, node: Any, read: Callable[[Any], Any]) -> Any:
         row = lookup(node, self.g.opset)
@@ -398,7 +413,7 @@ def _converted(argument: Any) -> Any:
     if isinstance(argument, list):
         return [_converted(a) for a in argument]
     if isinstance(argument, torch.dtype):
-        found = onnx_dtype(argument)
+        found = _LEVELS.get(str(argument)) or onnx_dtype(argument)
         if found is None:
             raise TranslationError(f"{argument} has no ONNX counterpart")
         return found

@@ -14,7 +14,7 @@ from ...symbolic.spec import TensorSpec, parse_spec
 from ..base import Frontend, Options, Source, type_names
 from ..files import sniff
 from . import checkpoint
-from .capture import FAILURES, capture
+from .capture import FAILURES, capture, refuse_observers
 from .checkpoint import MODULE
 from .inputs import bind
 from .script import load_script, script_source, scripted
@@ -97,6 +97,7 @@ class TorchFrontend(Frontend):
 
 def _from_module(module: Any, inputs: Any, options: Options) -> Source:
     """A module, by torch.export, or by torch.jit.script where that can't capture it."""
+    refuse_observers(module)
     how = options.extra.get("capture") or "auto"
     if how not in CAPTURES:
         raise InputSpecError(f"the capture {how!r} is none of {', '.join(CAPTURES)}")

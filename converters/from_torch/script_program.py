@@ -18,11 +18,13 @@ _DTYPES = {
     10: ir.DataType.COMPLEX128, 11: ir.DataType.BOOL, 15: ir.DataType.BFLOAT16, 27: ir.DataType.UINT16,
     28: ir.DataType.UINT32, 29: ir.DataType.UINT64,
 }  # fmt: skip
+#: Numbers of the quantised dtypes -> dtypes of their levels.
+_LEVELS = {12: ir.DataType.INT8, 13: ir.DataType.UINT8, 14: ir.DataType.INT32}
 
 
 def dtype_of(number: int) -> ir.DataType | None:
     """ONNX dtype of torch's number for it; None where ONNX has none."""
-    return _DTYPES.get(number)
+    return _DTYPES.get(number) or _LEVELS.get(number)
 
 
 def dtype_number(dtype: ir.DataType) -> int:
