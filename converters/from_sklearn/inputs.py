@@ -64,7 +64,7 @@ def read_inputs(model: Any, inputs: Any, options: Options) -> Layout:
         inputs = inputs[0]
     specs = _as_specs(inputs)
     if inputs is None:
-        layout = _from_fit(model, str(options.extra.get("dtype", "float32")))
+        layout = _from_fit(model, str(options.extra.get("dtype") or _usual_dtype(model)))
     elif specs is not None:
         layout = _from_specs(model, specs)
     elif hasattr(inputs, "columns") and hasattr(inputs, "iloc"):
@@ -249,6 +249,22 @@ def _from_fit(model: Any, dtype: str) -> Layout:
     found = {str(c.dtype.kind) for c in getattr(entry(model), "categories_", ())}
     kind = "string" if found and found <= set("OUST") else dtype
     return Layout("matrix", [TensorSpec("X", kind, ("batch", int(width)))], _fit_names(model))
+
+
+#: Estimators that take rows of the dtype of the fit only, and an attribute that has it.
+_STRICT = {
+    "KMeans": "cluster_centers_", "MiniBatchKMeans": "cluster_centers_", "BisectingKMeans": "cluster_centers_",
+    "NMF": "components_", "MiniBatchNMF": "components_", "LatentDirichletAllocation": "components_",
+}  # fmt: skip
+
+
+def _usual_dtype(model: Any) -> str:
+    """float32, or the dtype of the fit where an estimator inside takes no other."""
+    for est, _ in walk(model, ""):
+        fitted = getattr(est, _STRICT.get(type(est).__name__, ""), None)
+        if fitted is not None:
+            return str(fitted.dtype)
+    return "float32"
 
 
 def _check_width(model: Any, width: int) -> None:

@@ -29,7 +29,8 @@ class SklearnFrontend(Frontend):
     """Loads fitted scikit-learn estimators.
 
     Options in ``Options.extra``:
-        dtype: ``float32`` or ``float64``, for numeric inputs where no X is given; float32 by default.
+        dtype: ``float32`` or ``float64``, for numeric inputs where no X is given; float32 by default, but the dtype of
+            the fit where the estimator takes no other.
         frame: ``columns`` (one input for each column of a DataFrame, the default) or ``matrix`` (one input).
         methods: Methods that become outputs (``["predict", "score_samples"]``, or one string with commas); None: label
             and probabilities (or scores) of a classifier, what predict or transform gives of others.

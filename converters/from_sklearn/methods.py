@@ -51,7 +51,8 @@ def outputs(model: Any, wanted: str | Sequence[str] | None) -> list[Output]:
     has = available(model)
     for method in asked:
         if method not in has:
-            raise InputSpecError(f"a {type(model).__name__} has no method {method!r} that can be converted; it has {', '.join(has)}")
+            own = f"it has {', '.join(has)}"
+            raise InputSpecError(f"a {type(model).__name__} has no method {method!r} that can be converted; {own}")
     return [o for method in asked for o in _parts(model, method, usual.get(method))]
 
 

@@ -55,6 +55,11 @@ class SklearnSource(Source):
             warnings.simplefilter("ignore")  # unknown categories, feature names
             try:
                 made = {m: _call(self.model, m, rows) for m in dict.fromkeys(o.method for o in self.outputs)}
+            except ValueError as error:
+                if "dtype mismatch" not in str(error):
+                    raise
+                text = f"{self.description} takes rows of the dtype that it was fitted with only"
+                raise CaptureError(f"{text} ({error}): pass such an X, or dtype=") from error
             except AttributeError as error:  # what a model lacks that another release made
                 text = str(error).split("\n")[0]
                 raise CaptureError(f"{self.description} can't run: {text}; was it made by another release?") from error

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml.distances import nearest_by_products, squared_by_products
-from ..ml.dtypes import as_float, cast
+from ..ml.dtypes import as_float, cast, common
 from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Features, Methods, matrix, read, unsupported
@@ -19,7 +19,8 @@ _MODULE = "sklearn.cluster."
 
 def _to_each(g: GraphBuilder, rows: Value, centres: np.ndarray) -> Value:
     """``euclidean_distances(rows, centres)``."""
-    return cast(g, g.Sqrt(squared_by_products(g, rows, centres)), rows.element)
+    dtype = common(rows.element, ir.DataType.from_numpy(centres.dtype))
+    return cast(g, g.Sqrt(squared_by_products(g, rows, centres)), dtype)
 
 
 @symbolic(DIALECT, _MODULE + "KMeans", _MODULE + "MiniBatchKMeans")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..linalg.solve import solve
-from ..ml.dtypes import cast, double, numbers
+from ..ml.dtypes import FLOATS, cast, double, numbers
 from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
@@ -25,7 +26,7 @@ def sparse_pca(g: GraphBuilder, x: Features, est: Any) -> Value:
         ignore=("n_components", "method", "U_init", "V_init", "callback", "max_no_improvement"),
     )  # fmt: skip
     rows = matrix(g, x)
-    centred = numbers(g, "Sub", rows, est.mean_)
+    centred = cast(g, numbers(g, "Sub", rows, est.mean_), ir.DataType.from_numpy(est.components_.dtype))
     components = np.asarray(est.components_, np.float64)
     gram = components @ components.T + params.ridge_alpha * np.eye(len(components))
     map_ = np.linalg.solve(gram, components).astype(est.components_.dtype)
@@ -47,6 +48,8 @@ def sparse_code(g: GraphBuilder, x: Features, est: Any) -> Methods:
         projected = affine(g, rows, atoms, 0.0)
         kind = projected.element.numpy().type
         if params.transform_algorithm == "omp":
+            if rows.dtype not in FLOATS:
+                raise unsupported(g, est, "rows of whole numbers, to which scikit-learn rounds the atoms' products")
             count = params.transform_n_nonzero_coefs
             if count is None:
                 count = min(max(atoms.shape[1] / 10, 1), len(atoms))

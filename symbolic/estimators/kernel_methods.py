@@ -151,7 +151,8 @@ def additive_chi2_sampler(g: GraphBuilder, x: Features, est: Any) -> Value:
     """AdditiveChi2Sampler.transform(X): sqrt(X L), and sqrt(2 X L / cosh(pi j L)) times cos and sin of j L log X"""
     params = read(g, est, "sample_steps", "sample_interval")
     interval = params.sample_interval or {1: 0.8, 2: 0.5, 3: 0.4}[params.sample_steps]
-    rows = as_float(g, matrix(g, x))
+    given = matrix(g, x)
+    rows = as_float(g, given)
     kind = rows.element.numpy().type
     some = g.Not(g.Equal(rows, kind(0)))
     safe = g.Where(some, rows, kind(1))
@@ -161,7 +162,8 @@ def additive_chi2_sampler(g: GraphBuilder, x: Features, est: Any) -> Value:
         factor = g.Sqrt(g.Div(g.Mul(g.Mul(safe, kind(2)), kind(interval)), kind(np.cosh(np.pi * j * interval))))
         angle = g.Mul(logs, kind(j))
         parts += [g.Where(some, g.Mul(factor, wave), kind(0)) for wave in (g.Cos(angle), g.Sin(angle))]
-    return g.Concat(*parts, axis=1) if len(parts) > 1 else parts[0]
+    # scikit-learn writes the results into arrays of the dtype of X, whole numbers too
+    return cast(g, g.Concat(*parts, axis=1) if len(parts) > 1 else parts[0], given.element)
 
 
 @symbolic(DIALECT, _APPROXIMATION + "PolynomialCountSketch")

@@ -33,8 +33,9 @@ def _distances(g: GraphBuilder, x: Value, est: Any) -> Value:
     means, factors, kind = est.means_, est.precisions_cholesky_, est.covariance_type
     if kind in ("full", "tied"):
         each = factors if kind == "full" else [factors] * len(means)
+        # scikit-learn writes these into an array of the dtype of X, whole numbers too
         columns = [
-            _row_sums(g, numbers(g, "Sub", affine(g, x, np.asarray(f).T, 0.0), m @ f))
+            cast(g, _row_sums(g, numbers(g, "Sub", affine(g, x, np.asarray(f).T, 0.0), m @ f)), x.element)
             for m, f in zip(means, each, strict=True)
         ]
         return g.Concat(*columns, axis=1)

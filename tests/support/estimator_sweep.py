@@ -1,7 +1,8 @@
 """Every estimator of scikit-learn that answers about new rows: converted and compared, float32 and float64.
 
-``python tests/support/estimator_sweep.py [names ...]`` prints one line for each class: whole, partial, refused, WRONG.
-Each class runs in a forked child of its own, with a time limit.
+``python tests/support/estimator_sweep.py [--mixed] [names ...]`` prints one line for each class: whole, partial,
+refused, WRONG. With ``--mixed`` the rows have another dtype than those of the fit. Each class runs in a forked child,
+with a time limit.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,9 @@ METHODS = (
 )  # fmt: skip
 #: Largest max|err| / max|ref|.
 LIMITS = {"float32": 1e-4, "float64": 1e-7}
+#: Dtypes of the fit and of the rows.
+SAME = (("float32", "float32"), ("float64", "float64"))
+MIXED = (("float64", "float32"), ("float64", "int64"), ("float32", "float64"), ("float32", "int64"))
 SECONDS = 120
 OPSET = 21
 #: They transform y, not rows.
@@ -219,30 +223,35 @@ class Verdict:
         return f"{self.status:8}{self.module}.{self.name} ({len(self.whole)} whole) {' | '.join(notes)}"
 
 
-def judge(name: str, cls: type) -> Verdict:
-    """Converts and compares all kinds of one class."""
+def judge(name: str, cls: type, dtypes: Sequence[tuple[str, str]] = SAME) -> Verdict:
+    """Converts and compares all kinds of one class, for dtypes of the fit and of the rows."""
     started = time.perf_counter()
     verdict = Verdict(name, cls.__module__.split(".")[1])
-    for kind, x_kind, dtype, est in fitted(cls):
-        case = f"{kind} {dtype}"
-        try:
-            problem = compare(est, x_kind, dtype)
-        except AnyonnxError as error:
-            verdict.refused[case] = str(error).replace("\n", " ")[:300]
-            continue
-        except Exception as error:  # noqa: BLE001 - the sweep reports what comes, of any kind
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            text = str(error).split("\n")[0]
-            problem = f"{type(error).__name__}: {text} ({where.name}:{where.lineno})"
-        if problem:
-            verdict.wrong[case] = problem[:300]
-        else:
-            verdict.whole.append(case)
+    for kind, x_kind, own, est in fitted(cls):
+        for dtype in [rows for fit, rows in dtypes if fit == own]:
+            _judge(verdict, f"{kind} {own}" + ("" if dtype == own else f" on {dtype}"), est, x_kind, own, dtype)
     verdict.seconds = time.perf_counter() - started
     return verdict
 
 
-def compare(est: Any, x_kind: str, dtype: str) -> str:
+def _judge(verdict: Verdict, case: str, est: Any, x_kind: str, own: str, dtype: str) -> None:
+    """One case of a class."""
+    try:
+        problem = compare(est, x_kind, dtype, LIMITS["float32" if "float32" in (own, dtype) else "float64"])
+    except AnyonnxError as error:
+        verdict.refused[case] = str(error).replace("\n", " ")[:300]
+        return
+    except Exception as error:  # noqa: BLE001 - the sweep reports what comes, of any kind
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = str(error).split("\n")[0]
+        problem = f"{type(error).__name__}: {text} ({where.name}:{where.lineno})"
+    if problem:
+        verdict.wrong[case] = problem[:300]
+    else:
+        verdict.whole.append(case)
+
+
+def compare(est: Any, x_kind: str, dtype: str, limit: float) -> str:
     """What is wrong with the model of an estimator, or an empty string."""
     given = rows(x_kind, 120, 0), rows(x_kind, 80, 1)
     if x_kind == "texts":
@@ -250,13 +259,14 @@ def compare(est: Any, x_kind: str, dtype: str) -> str:
     elif x_kind == "words":
         x = np.concatenate(given)
     else:
-        x = np.concatenate(given).astype(dtype)
+        x = np.concatenate(given)
+        x = np.rint(2 * x).astype(dtype) if dtype == "int64" else x.astype(dtype)
     methods = [m for m in available(est) if m in METHODS and (type(est).__name__, m) not in RANDOM]
     source = SklearnFrontend().load(est, x, Options(OPSET, extra={"methods": methods} if methods else {}))
     g = GraphBuilder(OPSET)
     source.translate(g)
     proto = ir.to_proto(g.build()).SerializeToString()
-    inputs = [source.samples]
+    inputs = [source.samples] if _runs(source, source.samples) else []
     hard = source.make_samples(0, {"batch": 100})
     if _runs(source, hard):
         inputs.append(hard)
@@ -269,7 +279,7 @@ def compare(est: Any, x_kind: str, dtype: str) -> str:
         for feed in inputs:
             found = dict(zip(source.output_names, session.run(None, feed), strict=True))
             for name, right in source.run(feed).items():
-                problem = differs(right, found[name], LIMITS[dtype], name in source.labels)
+                problem = differs(right, found[name], limit, name in source.labels)
                 if problem:
                     return f"{name} {problem}"
     return ""
@@ -278,7 +288,7 @@ def compare(est: Any, x_kind: str, dtype: str) -> str:
 def _runs(source: SklearnSource, inputs: Any) -> bool:
     try:
         source.run(inputs)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError):
         return False
     return True
 
@@ -298,14 +308,14 @@ def differs(right: np.ndarray, found: np.ndarray, limit: float, labels: bool) ->
     return "" if error <= limit * max(scale, 1e-300) else f"relative error {error / max(scale, 1e-300):.2g}"
 
 
-def in_child(name: str, cls: type) -> Verdict:
+def in_child(name: str, cls: type, dtypes: Sequence[tuple[str, str]] = SAME) -> Verdict:
     """The verdict of a forked child; a child that dies or takes too long is WRONG."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 
     def work() -> None:
         warnings.simplefilter("ignore")
-        sender.send(judge(name, cls))
+        sender.send(judge(name, cls, dtypes))
 
     child = context.Process(target=work)
     child.start()
@@ -320,12 +330,12 @@ def in_child(name: str, cls: type) -> Verdict:
     return verdict
 
 
-def sweep(names: list[str] | None = None) -> list[Verdict]:
+def sweep(names: Sequence[str] = (), dtypes: Sequence[tuple[str, str]] = SAME) -> list[Verdict]:
     """Verdicts on all classes, or on those named (or in the modules named)."""
     chosen = [(n, c) for n, c in classes() if not names or n in names or c.__module__.split(".")[1] in names]
     found = []
     for name, cls in chosen:
-        found.append(in_child(name, cls))
+        found.append(in_child(name, cls, dtypes))
         print(found[-1], flush=True)
     counts = {s: sum(v.status == s for v in found) for s in ("whole", "partial", "refused", "WRONG", "unfit")}
     print(f"{len(found)} classes: " + ", ".join(f"{n} {s}" for s, n in counts.items()))
@@ -333,4 +343,5 @@ def sweep(names: list[str] | None = None) -> list[Verdict]:
 
 
 if __name__ == "__main__":
-    sweep(sys.argv[1:])
+    mixed = "--mixed" in sys.argv
+    sweep([a for a in sys.argv[1:] if a != "--mixed"], MIXED if mixed else SAME)
