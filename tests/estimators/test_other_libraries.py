@@ -34,10 +34,10 @@ def test_samplers_stand_still(dtype):
     assert_same(model.fit(x, y), x, [11, 21], limit=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["BalancedRandomForestClassifier", "BalancedBaggingClassifier", "EasyEnsembleClassifier", "RUSBoostClassifier"],
-)
+ENSEMBLES = ("BalancedRandomForest", "BalancedBagging", "EasyEnsemble", "RUSBoost")
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
 def test_balanced_ensembles(name):
     pytest.importorskip("imblearn")
     import imblearn.ensemble
