@@ -14,7 +14,7 @@ from anyonnx.converters.api import compare, to_onnx
 from anyonnx.symbolic.errors import UnsupportedOps
 from anyonnx.validation.parity import compare_model
 
-VIEW = torch.view_as_real
+VIEW, LA = torch.view_as_real, torch.linalg
 
 
 def inplace(z):
@@ -117,6 +117,16 @@ ROWS = table(
     ("kron", torch.kron, "z[2,3] z[3,2]"),
     ("conv1d", lambda x, w, b: F.conv1d(x, w, b, padding=1), "z[n,2,8] z[3,2,3] z[3]"),
     ("conv2d", lambda x, w: F.conv2d(x, w), "z[n,2,5,5] z[3,2,3,3]"),
+    # matrices
+    ("inv", LA.inv, "z[n,3,3]", "c[n,3,3]"),
+    ("solve", LA.solve, "z[n,3,3] z[n,3,2]"),
+    ("solve_vector", LA.solve, "z[3,3] z[3]"),
+    ("solve_right", lambda a, b: LA.solve(a, b, left=False), "z[n,3,3] z[n,2,3]"),
+    ("solve_triangular", lambda a, b: LA.solve_triangular(a, b, upper=True, unitriangular=True), "c[n,3,3] c[n,3,2]"),
+    ("pinv", LA.pinv, "c[3,2]"),
+    ("matrix_exp", LA.matrix_exp, "z[n,3,3]"),
+    ("svdvals", LA.svdvals, "z[n,3,2]"),
+    ("eigvalsh", LA.eigvalsh, "c[n,3,3]"),
     # writes
     ("inplace", inplace, "z[n,3]"),
     ("through_parts", through_parts, "z[n,3]"),
@@ -214,7 +224,8 @@ def test_infinite_and_zero_divisors():
 @pytest.mark.parametrize(
     ("function", "op"),
     [
-        (lambda z: torch.linalg.eig(z)[0], "linalg_eig"),
+        (lambda z: LA.eig(z)[0], "linalg_eig"),
+        (lambda z: LA.svd(z)[0], "_linalg_svd.*result 0 isn't computed"),
         (lambda z: z.to(torch.complex32).real, "complex32"),
         (lambda z: z.scatter_reduce(0, torch.zeros(3, 3, dtype=torch.int64), z, "prod"), "scatter_reduce"),
     ],
