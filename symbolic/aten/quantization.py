@@ -90,3 +90,11 @@ def int_repr(g: GraphBuilder, self: Value) -> Value:
     if not isinstance(levels, Value):
         raise unsupported("the levels of a quantised tensor behind other ops", g)
     return levels
+
+
+@symbolic("aten", "_weight_int8pack_mm")
+def weight_int8pack_mm(g: GraphBuilder, self: Value, mat2: Value, scales: Value) -> Value:
+    """aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor"""
+    zeros = g.expand(g.constant(0, DataType.INT8), [size_at(g, scales, 0)])
+    weight = g.DequantizeLinear(mat2, cast(g, scales, DataType.FLOAT), zeros, axis=0)
+    return cast(g, g.MatMul(cast(g, self, DataType.FLOAT), g.Transpose(weight, perm=[1, 0])), self.element)

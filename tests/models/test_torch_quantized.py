@@ -100,3 +100,30 @@ def test_fake_quantisation_with_its_observer_off():
     conversion = to_onnx(module, (torch.randn(5, 4),), dynamic={0: {0: "batch"}})
     assert conversion.parity is not None and conversion.parity.passed, str(conversion.parity)
     assert [n.op_type for n in conversion.model.graph][:2] == ["QuantizeLinear", "DequantizeLinear"]
+
+
+class WeightOnly(nn.Module):
+    """A linear layer whose weights are bytes with a scale for each row."""
+
+    def __init__(self):
+        super().__init__()
+        weight = torch.randn(6, 32)
+        scale = weight.abs().amax(1) / 127
+        self.register_buffer("scale", scale)
+        self.register_buffer("weight", (weight / scale[:, None]).round().to(torch.int8))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight.to(x.dtype)) * self.scale
+
+
+class PackedWeight(WeightOnly):
+    def forward(self, x):
+        return torch.ops.aten._weight_int8pack_mm(x, self.weight, self.scale)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("kind", [WeightOnly, PackedWeight])
+def test_weight_only(kind, opset):
+    torch.manual_seed(0)
+    conversion = to_onnx(kind(), (torch.randn(5, 32),), opset=opset)
+    assert conversion.parity is not None and conversion.parity.passed, str(conversion.parity)
