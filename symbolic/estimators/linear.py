@@ -8,7 +8,7 @@ import numpy as np
 
 from ..builder import GraphBuilder
 from ..ml import labels
-from ..ml.dtypes import as_float, clip, double, numbers
+from ..ml.dtypes import as_float, cast, clip, double, numbers
 from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
@@ -32,7 +32,7 @@ _MODULE = "sklearn.linear_model."
         _MODULE + name
         for name in (
             "LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "Lars", "LarsCV",
-            "LassoLars", "LassoLarsCV", "LassoLarsIC", "BayesianRidge", "ARDRegression", "HuberRegressor",
+            "LassoLars", "LassoLarsCV", "LassoLarsIC", "HuberRegressor",
             "TheilSenRegressor", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "SGDRegressor",
             "MultiTaskLasso", "MultiTaskElasticNet", "MultiTaskLassoCV", "MultiTaskElasticNetCV", "QuantileRegressor",
             "PassiveAggressiveRegressor",
@@ -49,6 +49,25 @@ def linear_regression(g: GraphBuilder, x: Features, est: Any) -> Value:
     if coefficients.ndim == 2 and type(est).__name__ in ("SGDRegressor", "PassiveAggressiveRegressor", "LinearSVR"):
         return g.reshape(found, [rows.dim(0)])
     return found
+
+
+@symbolic(DIALECT, _MODULE + "BayesianRidge", _MODULE + "ARDRegression")
+def bayesian_regression(g: GraphBuilder, x: Features, est: Any) -> Methods:
+    """BayesianRidge.predict(X): X @ coef_.T + intercept_; its deviation sqrt(X @ sigma_ @ X.T + 1 / alpha_) on request"""
+    read(g, est, "threshold_lambda", ignore=tuple(est._get_param_names()))  # no other acts after the fit
+    rows = matrix(g, x)
+
+    def deviation() -> Value:
+        used = rows
+        if hasattr(est, "threshold_lambda"):
+            used = g.Gather(rows, np.flatnonzero(est.lambda_ < est.threshold_lambda), axis=1)
+        turned = affine(g, used, np.asarray(est.sigma_).T, 0.0)
+        spread = g.ReduceSum(g.Mul(turned, cast(g, used, turned.element)), [1], keepdims=0)
+        return g.Sqrt(numbers(g, "Add", spread, np.asarray(1.0 / est.alpha_)))
+
+    return Methods(
+        {"predict": lambda: affine(g, rows, np.asarray(est.coef_), est.intercept_), "predict_std": deviation}
+    )
 
 
 def decision(g: GraphBuilder, x: Features, est: Any) -> Value:

@@ -7,9 +7,9 @@ import pytest
 from estimator_check import assert_same, data
 from sklearn import linear_model as lm
 from sklearn.cluster import KMeans
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import VotingClassifier, VotingRegressor
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -29,6 +29,8 @@ CLASSIFIERS = {
     "ridge": lm.RidgeClassifier(),
     "perceptron": lm.Perceptron(random_state=0),
     "discriminant": LinearDiscriminantAnalysis(),
+    "discriminant shrunk": LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.2),
+    "quadratic": QuadraticDiscriminantAnalysis(reg_param=0.1),
     "gaussian": GaussianNB(),
     "bernoulli": BernoulliNB(),
     "mlp": MLPClassifier((5,), max_iter=30, random_state=0),
@@ -52,6 +54,9 @@ REGRESSORS = {
     "svr": LinearSVR(random_state=0),
     "bayesian": lm.BayesianRidge(),
     "mlp": MLPRegressor(hidden_layer_sizes=(4,), max_iter=20, random_state=0),
+    "poisson": lm.PoissonRegressor(),
+    "gamma": lm.GammaRegressor(),
+    "tweedie": lm.TweedieRegressor(power=1.5),
     "voting": VotingRegressor([("a", lm.Ridge()), ("b", DecisionTreeRegressor(max_depth=3))], weights=[0.3, 0.7]),
 }
 
@@ -66,8 +71,9 @@ def _limit(dtype):
 def test_classifier(name, dtype):
     three, y3 = data("wine-scaled", dtype)
     two, y2 = data("breast_cancer-scaled", dtype)
-    assert_same(CLASSIFIERS[name].fit(three, WORDS[y3]), three, limit=_limit(dtype))
-    assert_same(CLASSIFIERS[name].fit(two, y2.astype(bool)), two, limit=_limit(dtype))
+    limit = 1e-12 if (name, dtype) == ("quadratic", "float64") else _limit(dtype)  # exp of numbers about 100
+    assert_same(CLASSIFIERS[name].fit(three, WORDS[y3]), three, limit=limit)
+    assert_same(CLASSIFIERS[name].fit(two, y2.astype(bool)), two, limit=limit)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -97,6 +103,20 @@ def test_counts(est, dtype):
     """Their likelihoods are sums of about 1000: a double has 1e-13 of them left."""
     x, y = data("wine", dtype)
     assert_same(est.fit(abs(x), y), abs(x), limit=1e-12 if dtype == "float64" else FROM_SINGLE)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_categories(dtype):
+    x = np.random.default_rng(0).integers(0, 4, (200, 3))
+    est = CategoricalNB().fit(x, WORDS[x[:, 0] % 3])
+    assert_same(est, x.astype(dtype), [11, 21], limit=1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("est", [lm.BayesianRidge(), lm.ARDRegression()])
+def test_deviations(est, dtype):
+    x, y = data("iris", dtype)
+    assert_same(est.fit(x, y), x, [21], limit=1e-5 if dtype == "float32" else 1e-12, methods="predict,predict_std")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
