@@ -53,21 +53,20 @@ def linear_regression(g: GraphBuilder, x: Features, est: Any) -> Value:
 
 @symbolic(DIALECT, _MODULE + "BayesianRidge", _MODULE + "ARDRegression")
 def bayesian_regression(g: GraphBuilder, x: Features, est: Any) -> Methods:
-    """BayesianRidge.predict(X): X @ coef_.T + intercept_; its deviation sqrt(X @ sigma_ @ X.T + 1 / alpha_) on request"""
+    """BayesianRidge.predict(X): X @ coef_.T + intercept_, and its deviation on request"""
     read(g, est, "threshold_lambda", ignore=tuple(est._get_param_names()))  # no other acts after the fit
     rows = matrix(g, x)
 
     def deviation() -> Value:
-        used = rows
+        used = numbers(g, "Sub", rows, np.asarray(est.X_offset_))
         if hasattr(est, "threshold_lambda"):
-            used = g.Gather(rows, np.flatnonzero(est.lambda_ < est.threshold_lambda), axis=1)
+            used = g.Gather(used, np.flatnonzero(est.lambda_ < est.threshold_lambda), axis=1)
         turned = affine(g, used, np.asarray(est.sigma_).T, 0.0)
         spread = g.ReduceSum(g.Mul(turned, cast(g, used, turned.element)), [1], keepdims=0)
         return g.Sqrt(numbers(g, "Add", spread, np.asarray(1.0 / est.alpha_)))
 
-    return Methods(
-        {"predict": lambda: affine(g, rows, np.asarray(est.coef_), est.intercept_), "predict_std": deviation}
-    )
+    mean = affine(g, rows, np.asarray(est.coef_), est.intercept_)
+    return Methods({"predict": lambda: mean, "predict_std": deviation})
 
 
 def decision(g: GraphBuilder, x: Features, est: Any) -> Value:
