@@ -33,6 +33,10 @@ _IGNORED = (
     "mhlo.sharding",
     "jax.buffer_donor",
     "custom_call_config",
+    "operand_layouts",
+    "result_layouts",
+    "output_operand_aliases",
+    "indices_of_shape_operands",
 )
 #: A value, and the sizes that it has once it is broadcast.
 Known = tuple[Value, tuple[Any, ...]]

@@ -56,7 +56,8 @@ def apply(
 ) -> list[Value]:
     """Runs a symbolic function on values that may not be broadcast yet.
 
-    A function with the parameters `result` or `declared` is told the type of its (first) result, those of its operands.
+    A function with the parameters `result`, `results` or `declared` is told the type of its first result, those of all
+    its results, those of its operands.
 
     Args:
         g: Builder.
@@ -70,7 +71,7 @@ def apply(
         TranslationError: The results contradict the source.
     """
     wanted = _wanted(row.function)
-    told = {"result": results[0] if results else None, "declared": declared}
+    told = {"result": results[0] if results else None, "results": results, "declared": declared}
     params = {**params, **{k: v for k, v in told.items() if k in wanted}}
     try:
         found = _run(g, row, operands, declared, params, len(results))
@@ -89,7 +90,7 @@ def apply(
 @lru_cache(maxsize=1024)
 def _wanted(function: Callable[..., Any]) -> frozenset[str]:
     """Whether a function asks what the source says about its result or its operands."""
-    return frozenset(inspect.signature(function).parameters) & {"result", "declared"}
+    return frozenset(inspect.signature(function).parameters) & {"result", "results", "declared"}
 
 
 def _run(
