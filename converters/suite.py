@@ -47,6 +47,7 @@ class Case:
         tolerance: Largest max|err| / max|ref| that passes; chosen by dtype where None.
         trust: The file may run code.
         refused: This opset is expected to be refused; anything else fails.
+        options: Options of the framework's own frontend, such as ``factory`` for files of weights.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Case:
     tolerance: float | None = None
     trust: bool = False
     refused: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -138,14 +140,15 @@ def _printable(text: str) -> str:
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
-_KEYS = {"name", "path", "framework", "opsets", "refused", "inputs", "reference", "tolerance", "trust"}
+_KEYS = {"name", "path", "framework", "opsets", "refused", "inputs", "reference", "tolerance", "trust", "options"}
 
 
 def read_suite(path: str | os.PathLike[str]) -> list[Case]:
     """Reads a ``parity.toml``: a list of ``[[model]]`` tables, paths relative to the file.
 
     Keys of a model: ``path``; optional ``name``, ``framework``, ``opsets`` (list), ``refused`` (opsets that must be
-    refused), ``inputs`` (list of specs, or an ``.npz`` file), ``reference`` (``.npz``), ``tolerance``, ``trust``.
+    refused), ``inputs`` (list of specs, or an ``.npz`` file), ``reference`` (``.npz``), ``tolerance``, ``trust``,
+    ``options`` (table: options of the frontend; ``file.py:name`` in it is found beside this file).
     A table ``[defaults]`` gives values for all models.
 
     Raises:
@@ -183,12 +186,20 @@ def _cases(file: Path, entry: dict[str, Any]) -> Iterable[Case]:
             tolerance=entry.get("tolerance"),
             trust=entry.get("trust", False),
             refused=opset in refused,
+            options={k: _option_beside(file, v) for k, v in entry.get("options", {}).items()},
         )
 
 
 def _beside(file: Path, name: str) -> str:
     found = file.parent / name
     return name if ":" in name and not found.exists() else str(found)
+
+
+def _option_beside(file: Path, value: Any) -> Any:
+    """``net.py:Net`` with its file's path; other values as they are."""
+    script, _, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    found = file.parent / script
+    return f"{found}:{name}" if script.endswith(".py") and found.is_file() else value
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
@@ -247,6 +258,7 @@ def run_case(case: Case) -> Outcome:
             trust=case.trust,
             tolerance=case.tolerance,
             reference=_arrays(case.reference) if case.reference else None,
+            **case.options,
         )
     except AnyonnxError as error:
         outcome = _of_error(case, error)
