@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import onnx_ir as ir
@@ -32,10 +32,15 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 # --- which ops there are ---------------------------------------------------------------------------------------------
 
 
-def prepare(program: Any, opset: int) -> Any:
+def prepare(program: Any, opset: int, *, carried: Collection[str] = ()) -> Any:
     """The program with only ops that have a symbolic function.
 
     Ops without one are decomposed, these alone; in-place ops are rewritten where one writes through a view.
+
+    Args:
+        program: The captured program.
+        opset: Opset that is asked for.
+        carried: Buffers that may change: the caller makes their new values outputs.
 
     Raises:
         UnsupportedOps: Ops that have neither a symbolic function nor a decomposition, all of them.
@@ -44,7 +49,7 @@ def prepare(program: Any, opset: int) -> Any:
     _refuse_dtypes(program)
     if any(Aliases(m.graph).beyond_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
         program = capture.functionalized(program)
-    refuse_state(program)
+    refuse_state(program, carried)
     for _ in range(_MAX_DECOMPOSITIONS):
         missing = {node.target: None for node in _missing(program, opset)}
         if not missing:
@@ -71,7 +76,7 @@ def _refuse(nodes: Sequence[Any]) -> None:
         )
 
 
-def refuse_state(program: Any) -> None:
+def refuse_state(program: Any, carried: Collection[str] = ()) -> None:
     """Raises CaptureError where the model changes its parameters, buffers or constants."""
     signature = program.graph_signature
     changed = {
@@ -81,10 +86,12 @@ def refuse_state(program: Any) -> None:
     for node in Aliases(program.graph).written():
         if node.op == "placeholder" and node.name in targets:
             changed.add(str(targets[node.name]))
+    changed -= set(carried)
     if changed:
         raise CaptureError(
             f"forward changes {', '.join(sorted(changed))}: an ONNX model keeps no state between runs. "
-            "Take the state as an input and return the new one."
+            "Convert with --state carry (state='carry'), which makes it inputs and outputs, or take it as an input "
+            "and return the new one."
         )
 
 

@@ -19,6 +19,7 @@ from .checkpoint import MODULE
 from .inputs import bind
 from .script import load_script, script_source, scripted
 from .source import TorchSource
+from .state import StatefulSource
 
 _PROGRAM = "torch.export.exported_program.ExportedProgram"
 _SCRIPT = ("torch.jit._script.ScriptModule", "torch.jit._trace.TopLevelTracedModule")
@@ -35,7 +36,7 @@ OPTIONS = {
 #: Which of them a kind of model takes.
 _WEIGHTS = ("factory", "model_args", "key", "allow_globals", "capture", "method", "state")
 _TAKES = {
-    "pt2": (),
+    "pt2": ("state",),
     "torchscript": ("method", "state"),
     "safetensors": ("factory", "model_args", "capture", "method", "state"),
     "checkpoint": _WEIGHTS,
@@ -102,7 +103,8 @@ def _from_module(module: Any, inputs: Any, options: Options) -> Source:
     if how not in CAPTURES:
         raise InputSpecError(f"the capture {how!r} is none of {', '.join(CAPTURES)}")
     description = f"{type(module).__name__} (torch)"
-    scripted_only = [o for o in ("method", "state") if options.extra.get(o)]
+    carry = options.extra.get("state") == "carry"
+    scripted_only = [o for o in ("method", "state") if options.extra.get(o) and not (o == "state" and carry)]
     if scripted_only and how != "script":
         shown = " and ".join(OPTIONS[o] for o in scripted_only)
         raise InputSpecError(f"{shown} is for TorchScript: say --capture script (capture='script') with a module")
@@ -111,6 +113,8 @@ def _from_module(module: Any, inputs: Any, options: Options) -> Source:
     arguments = bind(module, inputs, options.dynamic)
     try:
         program = capture(module, arguments)
+        if carry:
+            return StatefulSource(program, options, description, module=(module, arguments))
         return TorchSource(program, options, description, module=(module, arguments))
     except CaptureError as error:
         if how == "export":
@@ -217,11 +221,16 @@ def _from_program(program: Any, inputs: Any, options: Options) -> TorchSource:
             raise InputSpecError(f"dynamic names the input {wanted!r}; the inputs are {', '.join(names)}")
         symbols.setdefault(name, {}).update(axes)
     _check_dynamic(plain, symbols)
-    source = TorchSource(program, options, "an exported program (torch)", symbols=symbols)
+    state = options.extra.get("state")
+    if state not in (None, "carry"):
+        raise InputSpecError(f"--state {state} (state=) is for TorchScript; an exported program knows carry")
+    kind = StatefulSource if state else TorchSource
+    source = kind(program, options, "an exported program (torch)", symbols=symbols)
     if arrays:
         if set(arrays) != set(names):
             raise InputSpecError(f"the model takes {', '.join(names)}; given are {', '.join(arrays)}")
-        source.samples = {s.name: np.asarray(arrays[n]) for s, n in zip(source.specs, names, strict=True)}
+        given = {s.name: np.asarray(arrays[n]) for s, n in zip(source.specs, names, strict=False)}
+        source.samples = (source.samples or {}) | given
     return source
 
 

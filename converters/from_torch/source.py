@@ -45,6 +45,7 @@ class TorchSource(Source):
         self.program, self.description = program, description
         self._module = module
         self._prepared = program
+        self._last: list[Any] = []  # all outputs of the last run of a captured graph
         self._placeholders = _tensor_inputs(program)
         names = module[1].names if module else [n.name for n in self._placeholders]
         if len(names) != len(self._placeholders):
@@ -125,10 +126,17 @@ class TorchSource(Source):
         modes = [(m, m.training) for m in module.modules()]
         module.eval()
         try:
-            return list(pytree.tree_leaves(module(*args, **kwargs)))
+            return list(pytree.tree_leaves(self._call_module(module, args, kwargs)))
         finally:
             for child, mode in modes:
                 child.training = mode
+
+    def _call_module(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return module(*args, **kwargs)
+
+    def _held(self, program: Any, spec: Any) -> Any:
+        """The tensor that a parameter, buffer or constant has in a run."""
+        return stored(program, spec)
 
     def _interpret(self, program: Any, tensors: Sequence[Any], capture: dict[str, Any]) -> list[Any]:
         """Runs a captured graph; values of the nodes named in `capture` are put there."""
@@ -148,8 +156,9 @@ class TorchSource(Source):
             if spec.kind.name == "USER_INPUT":
                 arguments.append(next(users) if spec.arg.name in names else getattr(spec.arg, "value", None))
             else:
-                arguments.append(_stored(program, spec))
+                arguments.append(self._held(program, spec))
         outputs = Recorder(program.graph_module).run(*arguments, enable_io_processing=False)
+        self._last = list(outputs)
         kinds = [s.kind.name for s in program.graph_signature.output_specs]
         return [o for o, kind in zip(outputs, kinds, strict=True) if kind == "USER_OUTPUT"]
 
@@ -166,14 +175,24 @@ class TorchSource(Source):
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model from the captured graph."""
-        program = self._prepared = prepare(self.program, g.opset)
+        program = self._prepared = prepare(self.program, g.opset, carried=self._carried())
         walk = Walk(g, self._dims)
-        order = dict(zip((p.name for p in self._placeholders), self.specs, strict=True))
-        arguments = [self._argument(g, walk, program, spec, order) for spec in program.graph_signature.input_specs]
-        results = walk.run(program.graph_module, arguments)
+        order = dict(zip((p.name for p in self._placeholders), self.specs, strict=False))
+        specs = program.graph_signature.input_specs
+        users_first = sorted(range(len(specs)), key=lambda i: specs[i].kind.name != "USER_INPUT")
+        arguments = {i: self._argument(g, walk, program, specs[i], order) for i in users_first}
+        results = walk.run(program.graph_module, [arguments[i] for i in range(len(specs))])
+        self._finish(g, program, results)
+
+    def _carried(self) -> frozenset[str]:
+        """Buffers whose changes are outputs."""
+        return frozenset()
+
+    def _finish(self, g: GraphBuilder, program: Any, results: Sequence[Any]) -> None:
+        """Declares the outputs, given all results of the graph."""
         kinds = [s.kind.name for s in program.graph_signature.output_specs]
         results = [r for r, kind in zip(results, kinds, strict=True) if kind == "USER_OUTPUT"]
-        for name, (_, index) in zip(self.output_names, self._outputs, strict=True):
+        for name, (_, index) in zip(self.output_names, self._outputs, strict=False):
             result = complex_nodes.as_output(g, results[index])
             if not isinstance(result, Value):
                 result = g.constant(result) if isinstance(result, (bool, int, float)) else g.size(result)
@@ -183,7 +202,7 @@ class TorchSource(Source):
         if spec.kind.name == "TOKEN":  # orders checks, and holds nothing
             return None
         if spec.kind.name != "USER_INPUT":
-            return walk.weights.value(str(spec.target), _stored(program, spec))
+            return walk.weights.value(str(spec.target), stored(program, spec))
         described = order.get(spec.arg.name)
         if described is None:
             return getattr(spec.arg, "value", None)
@@ -214,7 +233,7 @@ def _bound(limit: Any) -> int | None:
     return int(limit) if getattr(limit, "is_Integer", False) else None
 
 
-def _stored(program: Any, spec: Any) -> Any:
+def stored(program: Any, spec: Any) -> Any:
     """The parameter, buffer or constant that a placeholder stands for."""
     if spec.target in program.state_dict:
         return program.state_dict[spec.target]

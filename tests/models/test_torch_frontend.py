@@ -259,8 +259,8 @@ def test_all_missing_ops_at_once():
 
     with pytest.raises(UnsupportedOps) as caught:
         converted(lambda a: (once(a), twice(a), twice(a)), torch.eye(3))
-    counts = {m.name: m.count for m in caught.value.missing}
-    assert counts == {"test_missing::once.default": 1, "test_missing::twice.default": 2}
+    counts = {(m.dialect, m.name): m.count for m in caught.value.missing}
+    assert counts == {("test_missing", "once.default"): 1, ("test_missing", "twice.default"): 2}
     assert "test_torch_frontend.py:" in str(caught.value)
 
 
