@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx_ir as ir
 
-from ..dims import Dim
 from ..value import Value
-from . import arithmetic
+from . import arithmetic, open_lengths
 from .number import Complex, Number, as_complex, imaginary_part, real_part, scalar
+from .waves import Length, known, matrix_product, unit_circle, value, waves
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
 
-#: A length: number, Dim, or an int64 scalar known at run time.
-Length = int | Dim | Value
-_T = ir.DataType
 #: Most elements of a matrix that is written into the model.
 _LARGEST = 1 << 18
 
@@ -84,7 +81,7 @@ def _size(g: GraphBuilder, x: Number, axis: int) -> Length:
 
 def _plus(g: GraphBuilder, a: Length, b: Length, c: int) -> Length:
     if isinstance(a, Value) or isinstance(b, Value):
-        total: Value = g.Add(g.Add(_value(g, a), _value(g, b)), c)
+        total: Value = g.Add(g.Add(value(g, a), value(g, b)), c)
         return total
     return a + b + c
 
@@ -94,17 +91,6 @@ def _half(g: GraphBuilder, size: Length) -> Length:
         half: Value = g.Add(g.Div(size, 2), 1)
         return half
     return size // 2 + 1
-
-
-def _value(g: GraphBuilder, size: Length) -> Value:
-    return size if isinstance(size, Value) else g.size(size)
-
-
-def known(size: Length) -> Length:
-    """A length as a number, where its value is known."""
-    if isinstance(size, Value) and size.array is not None:
-        return int(size.array.reshape(-1)[0])
-    return size
 
 
 def _fitted(g: GraphBuilder, x: Number, axis: int, length: Length | None) -> tuple[Number, Length, Length]:
@@ -123,7 +109,7 @@ def _fitted(g: GraphBuilder, x: Number, axis: int, length: Length | None) -> tup
     shorter = Complex(cut(x.real), cut(x.imag)) if isinstance(x, Complex) else cut(x)
     if isinstance(own, int) and isinstance(size, int):
         return shorter, size, size
-    return shorter, size, g.Min(_value(g, own), _value(g, size))
+    return shorter, size, g.Min(value(g, own), value(g, size))
 
 
 def _moved(g: GraphBuilder, x: Number, axis: int, function: Any) -> Complex:
@@ -146,13 +132,13 @@ def _last(
 ) -> Complex:
     """`columns` results (all where None) of a signal that fills `rows` of a length."""
     if not isinstance(size, int):
-        wave = _open_waves(g, size, rows, size if columns is None else columns, real_part(x).element)
-        return _divided(g, _matrix_product(g, x, wave, inverse), size, power)
+        found = open_lengths.spectrum(g, x, size, rows, size if columns is None else columns, inverse)
+        return _divided(g, found, size, power)
     count = size if columns is None else columns
     assert isinstance(count, int)
     if size < 4 or (isinstance(rows, int) and rows * count <= _LARGEST):
         taken = rows if isinstance(rows, int) else size
-        return _matrix_product(g, _filled(g, x, rows, taken), _waves(g, size, taken, count, x, power), inverse)
+        return matrix_product(g, _filled(g, x, rows, taken), waves(g, size, taken, count, x, power), inverse)
     x = _filled(g, x, rows, size)
     first = max(f for f in range(1, math.isqrt(size) + 1) if size % f == 0)
     if first * 16 < math.isqrt(size):  # a large prime factor
@@ -167,7 +153,7 @@ def _filled(g: GraphBuilder, x: Number, rows: Length, size: int) -> Number:
     if rows == size:
         return x
     rank = real_part(x).rank
-    lacking = size - rows if isinstance(rows, int) else g.Sub(size, _value(g, rows))
+    lacking = size - rows if isinstance(rows, int) else g.Sub(size, value(g, rows))
     pads = g.shape_vector([0] * (2 * rank - 1) + [lacking])
     padded = arithmetic.each(x, lambda p: g.Pad(p, pads))
     for part in (real_part(padded), imaginary_part(padded)):
@@ -188,22 +174,9 @@ def _divided(g: GraphBuilder, z: Complex, size: Length, power: float) -> Complex
 
 
 def _factor(g: GraphBuilder, size: Length, power: float, dtype: ir.DataType) -> Value:
-    length = g.Cast(_value(g, size), to=dtype)
+    length = g.Cast(value(g, size), to=dtype)
     result: Value = g.Reciprocal(g.Sqrt(length) if power == 0.5 else length)
     return result
-
-
-def _matrix_product(g: GraphBuilder, x: Number, wave: tuple[Value, Value], inverse: bool) -> Complex:
-    """x (cos - i sin), for the inverse x (cos + i sin)."""
-    cosine, sine = wave
-    a, b = real_part(x), imaginary_part(x)
-    real, imaginary = g.MatMul(a, cosine), g.MatMul(a, sine)
-    if b is not None:
-        other, across = g.MatMul(b, sine), g.MatMul(b, cosine)
-        real = g.Sub(real, other) if inverse else g.Add(real, other)
-        imaginary = g.Add(across, imaginary) if inverse else g.Sub(across, imaginary)
-        return Complex(real, imaginary)
-    return Complex(real, imaginary if inverse else g.Sub(scalar(g, 0.0, real), imaginary))
 
 
 def _real_last(g: GraphBuilder, x: Number, size: Length, half: Length, rows: Length, power: float) -> Value:
@@ -211,7 +184,7 @@ def _real_last(g: GraphBuilder, x: Number, size: Length, half: Length, rows: Len
     z = as_complex(g, x)
     if isinstance(size, int) and isinstance(rows, int) and rows * size <= _LARGEST:
         weight = np.where((np.arange(rows) == 0) | (2 * np.arange(rows) == size), 1.0, 2.0)[:, None]
-        cosine, sine = _waves(g, size, rows, size, z, power, weight)
+        cosine, sine = waves(g, size, rows, size, z, power, weight)
         result: Value = g.Sub(g.MatMul(z.real, cosine), g.MatMul(z.imag, sine))
         return result
     if isinstance(size, int) and isinstance(half, int):
@@ -220,13 +193,8 @@ def _real_last(g: GraphBuilder, x: Number, size: Length, half: Length, rows: Len
         whole = Complex(g.Concat(z.real, mirrored.real, axis=-1), g.Concat(z.imag, mirrored.imag, axis=-1))
         # the imaginary part of the outer frequencies has no place in a real signal: taking the real part drops it
         return _last(g, whole, size, size, None, True, power).real
-    count, index = _value(g, size), g.Range(0, _value(g, rows), 1)
-    outer = g.Or(g.Equal(index, 0), g.Equal(g.Mul(index, 2), count))
-    weight_value = g.Where(outer, scalar(g, 1.0, z.real), scalar(g, 2.0, z.real))
-    if power:
-        weight_value = g.Mul(weight_value, _factor(g, size, power, z.element))
-    cosine, sine = _open_waves(g, size, rows, size, z.element)
-    return g.Sub(g.MatMul(g.Mul(z.real, weight_value), cosine), g.MatMul(g.Mul(z.imag, weight_value), sine))
+    factor = _factor(g, size, power, z.element) if power else None
+    return open_lengths.real_signal(g, z, size, half, rows, factor)
 
 
 def _mirror(g: GraphBuilder, x: Value, size: int) -> Value:
@@ -234,48 +202,6 @@ def _mirror(g: GraphBuilder, x: Value, size: int) -> Value:
     count = (size - 1) // 2
     result: Value = g.Slice(x, [count], [0], [-1], [-1])
     return result
-
-
-# --- matrices --------------------------------------------------------------------------------------------------------
-
-
-def _waves(
-    g: GraphBuilder, size: int, rows: int, columns: int, like: Number, power: float = 0.0, weight: Any = 1.0
-) -> tuple[Value, Value]:
-    """cos and sin of 2 pi row column / size, divided by a power of the size."""
-    cosine, sine = unit_circle(np.outer(np.arange(rows), np.arange(columns)), max(size, 1))
-    factor = weight * float(max(size, 1)) ** -power
-    dtype = real_part(like).element
-    return g.constant(cosine * factor, dtype), g.constant(sine * factor, dtype)
-
-
-def unit_circle(turns: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """cos and sin of 2 pi turns / size, for whole numbers; exactly 0 and 1 where they should be."""
-    steps = np.arange(size)
-    angles = steps * (2 * np.pi / size)
-    cosine, sine = np.cos(angles), np.sin(angles)
-    cosine[(4 * steps == size) | (4 * steps == 3 * size)] = 0.0
-    sine[2 * steps == size] = 0.0
-    index = turns % size
-    return cosine[index], sine[index]
-
-
-def _open_waves(
-    g: GraphBuilder, size: Length, rows: Length, columns: Length, dtype: ir.DataType
-) -> tuple[Value, Value]:
-    """As `_waves`, made at run time."""
-    length = _value(g, size)
-    row, column = (g.Range(0, _value(g, count), 1) for count in (rows, columns))
-    turns = g.Mod(g.Mul(g.Unsqueeze(row, [1]), column), length)
-    # a half turn is a sign: angles up to pi keep one digit more, and the zeros of the sine are exact
-    wide = dtype if dtype.itemsize >= 4 else _T.FLOAT
-    double = g.Mul(turns, 2)
-    turned = g.GreaterOrEqual(double, length)
-    rest = g.Where(turned, g.Sub(double, length), double)
-    angle = g.Mul(g.Div(g.Cast(rest, to=wide), g.Cast(length, to=wide)), math.pi)
-    waves = [g.Where(turned, g.Neg(w), w) for w in (g.Cos(angle), g.Sin(angle))]
-    cosine, sine = (w if wide is dtype else g.Cast(w, to=dtype) for w in waves)
-    return cosine, sine
 
 
 # --- long signals ----------------------------------------------------------------------------------------------------

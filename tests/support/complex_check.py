@@ -22,7 +22,7 @@ DTYPES = {
     "f": torch.float32, "d": torch.float64, "l": torch.int64, "b": torch.bool,
     "z": torch.complex64, "c": torch.complex128,
 }  # fmt: skip
-SIZES = ({"n": 3, "m": 4, "t": 50}, {"n": 5, "m": 2, "t": 63})
+SIZES = ({"n": 3, "m": 4, "t": 50, "s": 600}, {"n": 5, "m": 2, "t": 63, "s": 1001})
 _SPEC = re.compile(r"(\w)\[([^\]]*)\](\+?)")
 
 
