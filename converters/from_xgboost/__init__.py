@@ -66,7 +66,7 @@ def read_live(model: Any, rounds: tuple[int, int] | None = None) -> XgbModel:
         booster = model.get_booster()
     if not hasattr(booster, "save_raw"):
         raise InputSpecError(f"a {type(model).__name__} is neither a Booster nor a wrapper of XGBoost")
-    document = parse(bytes(booster.save_raw("ubj")))
+    document = parse(booster.save_raw("ubj"))
     if not wrapped:
         return read_model(document, rounds)
     attributes = document["learner"].setdefault("attributes", {})

@@ -15,6 +15,8 @@ from ...symbolic.ml.trees import Mode, TreeTable, broken_links, from_nodes
 from .ubj import UbjError, read_ubj
 
 _LAST_CATEGORY = 2**24
+#: Arrays of a tree that only training looks at.
+_UNUSED = frozenset({"loss_changes", "sum_hessian", "parents"})
 
 
 @dataclass
@@ -54,14 +56,14 @@ class XgbModel:
     version: str = ""
 
 
-def parse(data: bytes) -> dict[str, Any]:
+def parse(data: bytes | bytearray) -> dict[str, Any]:
     """The document of a ``.json`` or ``.ubj`` file.
 
     Raises:
         CaptureError: It is damaged, or no XGBoost model.
     """
     try:
-        found = json.loads(data) if re.match(rb'\s*\{\s*"', data) else read_ubj(data)
+        found = json.loads(data) if re.match(rb'\s*\{\s*"', data) else read_ubj(data, _UNUSED)
     except (UbjError, ValueError) as error:
         raise CaptureError(f"the XGBoost model can't be read: {error}") from error
     if not isinstance(found, dict) or "learner" not in found:
@@ -175,16 +177,16 @@ def _joined(trees: Sequence[Mapping[str, Any]], key: str, dtype: Any) -> np.ndar
 
 def _table(found: XgbModel, trees: Sequence[Mapping[str, Any]], groups: np.ndarray) -> TreeTable:
     counts = [len(t["left_children"]) for t in trees]
-    left, right = _joined(trees, "left_children", np.int64), _joined(trees, "right_children", np.int64)
+    left, right = _joined(trees, "left_children", np.int32), _joined(trees, "right_children", np.int32)
     condition = _joined(trees, "split_conditions", np.float32)
     by_set = _by_category(trees, len(left))
     is_leaf = left == -1
     width = int(trees[0]["tree_param"].get("size_leaf_vector", 1) or 1) if trees else 1
     vector = width > 1
     # a category split sends what is in the set to the right child
-    yes, no = np.where(by_set, right, left), np.where(by_set, left, right)
-    feature = _joined(trees, "split_indices", np.int64)
-    default_left = _joined(trees, "default_left", np.int64).astype(bool)
+    yes, no = (np.where(by_set, right, left), np.where(by_set, left, right)) if by_set.any() else (left, right)
+    feature = _joined(trees, "split_indices", np.int32)
+    default_left = _joined(trees, "default_left", bool)
     _check(counts, left, right, feature, condition, default_left)
     table = from_nodes(
         counts,
@@ -199,7 +201,7 @@ def _table(found: XgbModel, trees: Sequence[Mapping[str, Any]], groups: np.ndarr
         values=_vectors(trees, width) if vector else condition.reshape(-1, 1),
         targets=found.outputs,
         tree_target=None if vector else groups,
-        mode=np.where(by_set, Mode.MEMBER, Mode.LT),
+        mode=np.where(by_set, np.uint8(Mode.MEMBER), np.uint8(Mode.LT)),
         members=_sets(trees, counts),
     )
     problem = broken_links(table)
@@ -212,7 +214,7 @@ def _check(counts: list[int], left: np.ndarray, *others: np.ndarray) -> None:
     """Refuses nodes that point outside their tree, and arrays of different lengths."""
     if any(len(o) != len(left) for o in others):
         raise CaptureError("the XGBoost model is damaged: the arrays of its trees have different lengths")
-    sizes, split = np.repeat(counts, counts), left != -1
+    sizes, split = np.repeat(np.asarray(counts, np.int32), counts), left != -1
     for child in (left, others[0]):
         outside = ((child <= 0) | (child >= sizes)) & split
         if outside.any():
@@ -222,8 +224,8 @@ def _check(counts: list[int], left: np.ndarray, *others: np.ndarray) -> None:
 def _by_category(trees: Sequence[Mapping[str, Any]], nodes: int) -> np.ndarray:
     if not trees or "split_type" not in trees[0]:
         return np.zeros(nodes, bool)
-    found: np.ndarray = _joined(trees, "split_type", np.int64) == 1
-    found &= _joined(trees, "left_children", np.int64) != -1
+    found: np.ndarray = _joined(trees, "split_type", np.int8) == 1
+    found &= _joined(trees, "left_children", np.int32) != -1
     return found
 
 

@@ -111,7 +111,7 @@ def from_nodes(
     """
     sizes = np.asarray(counts, np.int64)
     start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    tree = np.repeat(np.arange(len(sizes)), sizes)
+    tree = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     split = ~is_leaf
     # split and leaf numbers of every node, in node order
     number = np.where(split, np.cumsum(split) - 1, ~(np.cumsum(is_leaf) - 1))
