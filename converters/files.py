@@ -156,6 +156,10 @@ def _by_magic(path: Path, head: bytes, size: int) -> FileKind | None:
         return FileKind("jax", "stablehlo", "StableHLO bytecode")
     if head.startswith(TORCH_LEGACY):
         return FileKind("torch", "legacy", "a PyTorch file in the pickle format of before 1.6")
+    if head[257:262] == b"ustar":
+        raise InputSpecError(
+            f"{path} is a tar archive: unpack it first (what torch wrote so, before 0.1.10, has to be saved again)"
+        )
     header = int.from_bytes(head[:8], "little")
     if head[8:9] == b"{" and 8 < header + 8 <= size and b'"dtype"' in head:
         return FileKind("torch", "safetensors", "safetensors weights without a model")

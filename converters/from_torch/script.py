@@ -100,7 +100,7 @@ class _Signature:
         signature = inspect.Signature(parameters)
 
         def forward(*args: Any, **kwargs: Any) -> None:
-            raise NotImplementedError
+            """Has the signature, and is never called."""
 
         forward.__signature__ = signature  # type: ignore[attr-defined]
         self.forward = forward

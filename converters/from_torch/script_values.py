@@ -7,6 +7,7 @@ and made a result of the If or Loop instead.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ from ...symbolic.value import Value
 Number = bool | int | float | Dim | Value
 
 
-class Mutable:
+class Mutable(ABC):
     """Something that a program can change.
 
     Attributes:
@@ -30,13 +31,13 @@ class Mutable:
 
     born: int
 
+    @abstractmethod
     def contents(self) -> Any:
         """What it holds now, to be given to `put` later."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put(self, contents: Any) -> None:
         """Gives it what `contents` gave once."""
-        raise NotImplementedError
 
 
 class Tensor(Mutable):

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import pickle
+import tarfile
 import zipfile
 from typing import ClassVar
 
@@ -69,6 +70,13 @@ SKLEARN += [(f"pickle-{protocol}.pkl", "pickle") for protocol in range(2, 6)]
 def test_real_files(zoo, name, kind):
     found = sniff(zoo / name)
     assert (found.framework, found.format) == ("torch" if (name, kind) in TORCH else "sklearn", kind)
+
+
+def test_tar_archives_are_named(tmp_path):
+    with tarfile.open(tmp_path / "old.pth.tar", "w") as archive:
+        archive.add(__file__, "storages")
+    with pytest.raises(InputSpecError, match="is a tar archive: unpack it first"):
+        sniff(tmp_path / "old.pth.tar")
 
 
 def test_the_name_of_the_file_says_nothing(zoo, tmp_path):
