@@ -9,42 +9,65 @@ from ..complex.arithmetic import absolute, angle
 from ..complex.number import from_pair, to_pair
 from ..registry import symbolic
 from ..value import Value
-from .common import DIALECT, int64, scalar_of
+from .common import DIALECT, int64
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
 
 #: Ops that give a complex tensor, and ops that take one. No other op may meet one.
-COMPLEX_RESULTS = frozenset({"RFFT", "FFT", "IFFT"})
-COMPLEX_OPERANDS = frozenset({"ComplexAbs", "Angle", "Real", "Imag", "IRFFT", "FFT", "IFFT"})
+COMPLEX_RESULTS = frozenset(f"{name}{axes}" for name in ("RFFT", "FFT", "IFFT") for axes in ("", "2D", "3D"))
+COMPLEX_OPERANDS = frozenset(f"{name}{axes}" for name in ("IRFFT", "FFT", "IFFT") for axes in ("", "2D", "3D")) | {
+    "ComplexAbs", "Angle", "Real", "Imag",
+}  # fmt: skip
 
 
-@symbolic(DIALECT, "RFFT")
-def rfft(g: GraphBuilder, x: Value, length: Value) -> Value:
-    """RFFT(input: Treal, fft_length: int32) -> Tcomplex"""
-    return to_pair(g, fourier.half_transform(g, x, x.rank - 1, _length(g, length)))
+def _register(axes: int) -> None:
+    """The transforms of the last axes."""
+    suffix = f"{axes}D" if axes > 1 else ""
+
+    @symbolic(DIALECT, f"RFFT{suffix}")
+    def rfft(g: GraphBuilder, x: Value, length: Value) -> Value:
+        lengths, last = _lengths(g, length, axes), x.rank - 1
+        z = fourier.half_transform(g, x, last, lengths[-1])
+        for i in range(1, axes):
+            z = fourier.transform(g, z, last - i, lengths[-1 - i])
+        return to_pair(g, z)
+
+    @symbolic(DIALECT, f"IRFFT{suffix}")
+    def irfft(g: GraphBuilder, x: Value, length: Value) -> Value:
+        z, lengths, last = from_pair(g, x), _lengths(g, length, axes), x.rank - 2
+        for i in range(1, axes):
+            z = fourier.transform(g, z, last - i, lengths[-1 - i], inverse=True, power=1.0)
+        return fourier.half_inverse(g, z, last, lengths[-1])
+
+    @symbolic(DIALECT, f"FFT{suffix}")
+    def fft(g: GraphBuilder, x: Value) -> Value:
+        return _whole(g, x, axes, inverse=False)
+
+    @symbolic(DIALECT, f"IFFT{suffix}")
+    def ifft(g: GraphBuilder, x: Value) -> Value:
+        return _whole(g, x, axes, inverse=True)
+
+    rfft.__doc__ = f"RFFT{suffix}(input: Treal, fft_length: int32) -> Tcomplex"
+    irfft.__doc__ = f"IRFFT{suffix}(input: Tcomplex, fft_length: int32) -> Treal"
+    fft.__doc__ = f"FFT{suffix}(input: Tcomplex) -> Tcomplex"
+    ifft.__doc__ = f"IFFT{suffix}(input: Tcomplex) -> Tcomplex"
 
 
-@symbolic(DIALECT, "IRFFT")
-def irfft(g: GraphBuilder, x: Value, length: Value) -> Value:
-    """IRFFT(input: Tcomplex, fft_length: int32) -> Treal"""
-    return fourier.half_inverse(g, from_pair(g, x), x.rank - 2, _length(g, length))
+def _whole(g: GraphBuilder, x: Value, axes: int, *, inverse: bool) -> Value:
+    z = from_pair(g, x)
+    for i in range(axes):
+        z = fourier.transform(g, z, x.rank - 2 - i, inverse=inverse, power=float(inverse))
+    return to_pair(g, z)
 
 
-@symbolic(DIALECT, "FFT")
-def fft(g: GraphBuilder, x: Value) -> Value:
-    """FFT(input: Tcomplex) -> Tcomplex"""
-    return to_pair(g, fourier.transform(g, from_pair(g, x), x.rank - 2))
+def _lengths(g: GraphBuilder, lengths: Value, count: int) -> list[Value]:
+    flat = g.Reshape(int64(g, lengths), [-1])
+    return [g.Gather(flat, i, axis=0) for i in range(count)]
 
 
-@symbolic(DIALECT, "IFFT")
-def ifft(g: GraphBuilder, x: Value) -> Value:
-    """IFFT(input: Tcomplex) -> Tcomplex"""
-    return to_pair(g, fourier.transform(g, from_pair(g, x), x.rank - 2, inverse=True, power=1.0))
-
-
-def _length(g: GraphBuilder, length: Value) -> Value:
-    return scalar_of(g, int64(g, length))
+for _axes in (1, 2, 3):
+    _register(_axes)
 
 
 @symbolic(DIALECT, "ComplexAbs")

@@ -236,6 +236,21 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
             tf.math.angle(tf.signal.rfft(x)),
         ),
     ),
+    "spectra of several axes": (
+        ["x:float32[n,4,6,5]", "k:int32[]"],
+        lambda x, k: (
+            tf.abs(tf.signal.rfft2d(x)),
+            tf.abs(tf.signal.rfft2d(x, [3, 7])),
+            tf.math.imag(tf.signal.rfft2d(x, [tf.abs(k) % 5 + 4, 4])),
+            tf.math.real(tf.signal.rfft3d(x, [5, 4, 5])),
+            tf.math.imag(tf.signal.fft2d(tf.signal.rfft2d(x))),
+            tf.math.real(tf.signal.ifft2d(tf.signal.rfft2d(x))),
+            tf.math.real(tf.signal.ifft3d(tf.signal.fft3d(tf.signal.rfft3d(x)))),
+            tf.signal.irfft2d(tf.signal.rfft2d(x)),
+            tf.raw_ops.IRFFT2D(input=tf.signal.rfft2d(x), fft_length=[5, 5]),
+            tf.raw_ops.IRFFT3D(input=tf.signal.rfft3d(x), fft_length=[3, 6, 5]),
+        ),
+    ),
     "frames": (["x:float32[n,t]"], lambda x: tf.abs(tf.signal.stft(tf.pad(x, [[0, 0], [0, 40]]), 16, 8))),
     "ragged": (
         [ROWS],
