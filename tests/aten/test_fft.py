@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 from complex_check import OPSETS, Row, name, spread, table, tried
+from torch import nn
 
 from anyonnx.converters.api import to_onnx
 
@@ -121,13 +123,90 @@ def test_op_at_every_opset(row: Row, opset: int):
 
 def test_no_operator_that_the_runtime_computes_loosely():
     # onnxruntime's DFT is off by 4e-3 at a length of 16000
-    conversion = to_onnx(torch.nn.Sequential(Spectrum()), (torch.randn(2, 480),), opset=25, compare=False)
+    conversion = to_onnx(Spectrum(), (torch.randn(2, 480),), opset=25, compare=False)
     assert not {"DFT", "STFT"} & {n.op_type for n in conversion.model.graph}
 
 
-class Spectrum(torch.nn.Module):
+class Spectrum(nn.Module):
+    """Power spectra of 25 ms at 16 kHz."""
+
     def forward(self, x):
         return torch.stft(x, 400, 160, window=torch.hann_window(400), return_complex=True).abs() ** 2
+
+
+class LogMel(nn.Module):
+    """Logarithms of a spectrogram's energies in bands, clipped below the loudest."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bands", torch.rand(80, 201))
+
+    def forward(self, x):
+        energy = torch.clamp(self.bands @ Spectrum()(x)[..., :-1], min=1e-10).log10()
+        return (torch.maximum(energy, energy.max() - 8) + 4) / 4
+
+
+class FourierLayer(nn.Module):
+    """Mixes the lowest frequencies of images by complex weights, the others by a convolution."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.low, self.high = (nn.Parameter(torch.randn(4, 4, 3, 3, dtype=torch.cfloat)) for _ in range(2))
+        self.rest = nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        rows, columns = x.shape[-2:]
+        spectrum = torch.fft.rfft2(x)
+        mixed = torch.zeros(x.shape[0], 4, rows, columns // 2 + 1, dtype=torch.cfloat)
+        mixed[:, :, :3, :3] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, :3, :3], self.low)
+        mixed[:, :, -3:, :3] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, -3:, :3], self.high)
+        return F.gelu(torch.fft.irfft2(mixed, s=(rows, columns)) + self.rest(x))
+
+
+class Vocoder(nn.Module):
+    """A waveform from predicted magnitudes and phases."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.project = nn.Linear(16, 66)
+        self.register_buffer("window", torch.hann_window(64))
+
+    def forward(self, x):
+        size, phase = self.project(x).transpose(1, 2).chunk(2, 1)
+        spectrum = torch.exp(size).clip(max=100) * (torch.cos(phase) + 1j * torch.sin(phase))
+        return torch.istft(spectrum, 64, 16, window=self.window)
+
+
+class LongFilter(nn.Module):
+    """A convolution with a long kernel by way of spectra."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.kernel = nn.Parameter(torch.randn(1, 32))
+
+    def forward(self, x):
+        length = x.shape[-1] + 31
+        product = torch.fft.rfft(x, length) * torch.fft.rfft(self.kernel, length)
+        return torch.fft.irfft(product, length)[..., : x.shape[-1]]
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "axes", "opset"),
+    [
+        (LogMel(), (2, 4000), "bt", 17),
+        (FourierLayer(), (2, 4, 16, 18), "b-hw", 13),
+        (Vocoder(), (2, 20, 16), "bt", 11),
+        (LongFilter(), (2, 600), "bt", 21),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else "",
+)
+def test_models(model, shape, axes, opset):
+    dynamic = {0: {i: a for i, a in enumerate(axes) if a != "-"}}
+    conversion = to_onnx(model, (torch.randn(shape),), dynamic=dynamic, opset=opset)
+    assert conversion.parity is not None and conversion.parity.passed
 
 
 def test_spectrogram_is_small():
