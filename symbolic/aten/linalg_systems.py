@@ -186,10 +186,7 @@ def linalg_ldl_solve(g: GraphBuilder, LD: Value, pivots: Value, B: Value, hermit
 @symbolic("aten", "linalg_det", "det")
 def linalg_det(g: GraphBuilder, A: Value) -> Value:
     """aten::linalg_det(Tensor A) -> Tensor"""
-    if A.element is DataType.FLOAT and A.dim(-1) != 0:
-        return g.Det(A)
-    factors, pivots, _ = solve.lu(g, A)
-    return solve.determinant(g, factors, pivots)
+    return solve.det(g, A)
 
 
 @symbolic("aten", "_linalg_slogdet")

@@ -132,6 +132,14 @@ def sign_and_log(g: GraphBuilder, factors: Value, pivots: Value) -> tuple[Value,
     return signs, g.ReduceSum(g.Log(g.Abs(diagonal)), [-1], keepdims=0)
 
 
+def det(g: GraphBuilder, x: Value) -> Value:
+    """The determinant of square matrices."""
+    if x.element is _T.FLOAT and x.dim(-1) != 0:  # what runtimes have a kernel for
+        return g.Det(x)
+    factors, pivots, _ = lu(g, x)
+    return determinant(g, factors, pivots)
+
+
 def determinant(g: GraphBuilder, factors: Value, pivots: Value) -> Value:
     """The determinant from LU factors."""
     return g.Mul(g.ReduceProd(diagonal_of(g, factors), [-1], keepdims=0), _parity(g, pivots, factors))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
+from ..linalg.solve import solve
+from ..linalg.steps import identity, known
 from ..registry import symbolic
 from ..value import Value
 from .common import is_float, like, merged, refused, sizes
@@ -118,65 +120,13 @@ def cross(g: GraphBuilder, x: Value, y: Value, axis: int = 9) -> Value:
     return g.Concat(*parts, axis=axis)
 
 
-@symbolic("paddle_pir", "det")
-def det(g: GraphBuilder, x: Value) -> Value:
-    """det(Tensor x) -> Tensor"""
-    return g.Det(x)
-
-
-@symbolic("paddle_pir")
-def inverse(g: GraphBuilder, x: Value) -> Value:
-    """inverse(Tensor x) -> Tensor"""
-    n = x.dim(-1)
-    if not isinstance(n, int) or n > 16:
-        raise refused(g, "inverse", "only matrices of a fixed size up to 16 are supported")
-    eye = g.constant(np.eye(n, dtype=x.element.numpy()))
-    return solve_static(g, x, g.expand(eye, sizes(g, x)), n)
-
-
-@symbolic("paddle_pir")
-def solve(g: GraphBuilder, x: Value, y: Value) -> Value:
-    """solve(Tensor x, Tensor y) -> Tensor"""
-    n = x.dim(-1)
-    if not isinstance(n, int) or n > 16:
-        raise refused(g, "solve", "only matrices of a fixed size up to 16 are supported")
-    vector = y.rank == x.rank - 1
-    result = solve_static(g, x, g.Unsqueeze(y, [-1]) if vector else y, n)
-    return g.Squeeze(result, [-1]) if vector else result
-
-
-def solve_static(g: GraphBuilder, a: Value, b: Value, n: int) -> Value:
-    """Solves a @ result = b by elimination with row exchange, unrolled for n rows."""
-    far = np.iinfo(np.int64).max
-    rows = g.Concat(a, b, axis=-1)
-    index = g.constant(np.arange(n))
-    for k in range(n):
-        column = g.Slice(rows, [k], [k + 1], [-1])
-        size = g.Where(g.Less(g.Unsqueeze(index, [1]), np.int64(k)), like(g, a, -1), g.Abs(column))
-        pivot = g.ArgMax(size, axis=-2, keepdims=1)
-        chosen = g.Equal(g.Unsqueeze(index, [1]), pivot)
-        weight = g.Cast(chosen, to=a.element)
-        pivot_row = g.ReduceSum(rows * weight, [-2], keepdims=1)
-        row_k = g.Slice(rows, [k], [k + 1], [-2])
-        swapped = g.Where(chosen, row_k, rows)
-        is_k = g.constant((np.arange(n) == k)[:, None])
-        swapped = g.Where(is_k, pivot_row, swapped)
-        scaled = pivot_row / g.Slice(pivot_row, [k], [k + 1], [-1])
-        factor = g.Slice(swapped, [k], [k + 1], [-1])
-        rows = g.Where(is_k, scaled, swapped - factor * scaled)
-    return g.Slice(rows, [n], [far], [-1])
-
-
 @symbolic("paddle_pir")
 def matrix_power(g: GraphBuilder, x: Value, n: int) -> Value:
     """matrix_power(Tensor x, int n) -> Tensor"""
     if n < 0:
-        x, n = inverse(g, x), -n
+        x, n = solve(g, x), -n
     if n == 0:
-        size = x.dim(-1)
-        if not isinstance(size, int):
-            raise refused(g, "matrix_power", "an open matrix size isn't supported")
-        return g.expand(g.constant(np.eye(size, dtype=x.element.numpy())), sizes(g, x))
+        return g.expand(identity(g, x, known(x, -1)), sizes(g, x))
     result = None
     while n:
         if n & 1:

@@ -61,6 +61,12 @@ def round_even(g: GraphBuilder, x: Value, decimals: int = 0) -> Value:
 
 
 @symbolic("paddle_pir")
+def conj(g: GraphBuilder, x: Value) -> Value:
+    """conj(Tensor x) -> Tensor, of real numbers"""
+    return x
+
+
+@symbolic("paddle_pir")
 def rint(g: GraphBuilder, x: Value) -> Value:
     """rint(Tensor x) -> Tensor"""
     return g.Round(x)

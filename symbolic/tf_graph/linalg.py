@@ -10,8 +10,8 @@ import onnx_ir as ir
 from ..linalg.cholesky import cholesky as cholesky_of
 from ..linalg.eigh import eigh as eigh_of
 from ..linalg.qr import qr as qr_of
+from ..linalg.solve import det, sign_and_log, solve
 from ..linalg.solve import lu as lu_of
-from ..linalg.solve import sign_and_log, solve
 from ..linalg.steps import broadcast_batches
 from ..linalg.svd import singular_values
 from ..linalg.svd import svd as svd_of
@@ -79,7 +79,7 @@ def matrix_band_part(g: GraphBuilder, x: Value, lower: Value, upper: Value) -> V
 @symbolic(DIALECT, "MatrixDeterminant")
 def determinant(g: GraphBuilder, x: Value) -> Value:
     """MatrixDeterminant(input: T) -> T"""
-    return g.Det(x)
+    return det(g, x)
 
 
 def _square(g: GraphBuilder, x: Value, op: str) -> int:

@@ -443,6 +443,46 @@ case("einsum", lambda x, y: (paddle.einsum("bij,bkj->bik", x, y), paddle.einsum(
 case("bilinear", lambda w, x, y: w(x, y), "x:float32[batch,4]", "y:float32[batch,3]", w=lambda: nn.Bilinear(4, 3, 5))
 case("kron", lambda x, y: paddle.kron(x, y), "x:float32[batch,2]", "y:float32[3,2]")
 case("det", lambda x: paddle.linalg.det(x), "x:float32[batch,3,3]")
+_SQUARE, _TALL = "x:float32[batch,4,4]", "x:float32[batch,5,3]"
+
+
+def _definite(x):
+    return paddle.matmul(x, x, transpose_y=True) + paddle.eye(4)
+
+
+case("det double", lambda x: paddle.linalg.det(x.astype("float64")), _SQUARE)
+case(
+    "cholesky",
+    lambda x: [
+        v
+        for up in (False, True)
+        for factor in [paddle.linalg.cholesky(_definite(x), upper=up)]
+        for v in (factor, paddle.linalg.cholesky_solve(x, factor, upper=up))
+    ],
+    _SQUARE,
+)
+case(
+    "triangular_solve",
+    lambda x: [
+        paddle.linalg.triangular_solve(x + 3 * paddle.eye(4), x, upper=up, transpose=turn, unitriangular=up)
+        for up in (True, False)
+        for turn in (True, False)
+    ],
+    _SQUARE,
+)
+case("lu", lambda x: (*paddle.linalg.lu(x), *paddle.linalg.lu_unpack(*paddle.linalg.lu(x))), _SQUARE)
+case("qr", lambda x: (*paddle.linalg.qr(x), *paddle.linalg.qr(x, "complete"), paddle.linalg.qr(x, "r")), _TALL)
+case(
+    "svd", lambda x: (paddle.linalg.svdvals(x), *[v.abs() for v in paddle.linalg.svd(x)], paddle.linalg.pinv(x)), _TALL
+)
+case(
+    "eigh",
+    lambda x: (paddle.linalg.eigvalsh(_definite(x)), *[v.abs() for v in paddle.linalg.eigh(_definite(x))],
+               paddle.linalg.pinv(_definite(x), hermitian=True)),
+    _SQUARE,
+)  # fmt: skip
+case("lstsq", lambda x: paddle.linalg.lstsq(x, x[:, :, :2])[0], "x:float32[2,5,3]")
+case("inverse large", lambda x: paddle.inverse(0.1 * x + 3 * paddle.eye(20)), "x:float32[2,20,20]")
 case("inverse", lambda x: paddle.inverse(x + 3 * paddle.eye(3)), "x:float32[batch,3,3]")
 case("solve", lambda x, y: paddle.linalg.solve(x + 3 * paddle.eye(3), y), "x:float32[2,3,3]", "y:float32[2,3,2]")
 case("linear", lambda w, x: w(x), FLOAT, w=lambda: nn.Linear(4, 5))
