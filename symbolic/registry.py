@@ -17,6 +17,7 @@ DIALECT_PACKAGES = {
     "onnx_import": "onnx_import",
     "aten": "aten",
     "aten.complex": "aten_complex",
+    "torch_nn": "aten",
     "torchvision": "torchvision_ops",
     "quantized_decomposed": "quantized_decomposed",
     "estimators": "estimators",

@@ -49,6 +49,11 @@ def _overloads() -> dict[Any, Callable[..., Any]]:
         aten.max_pool1d.default: _max_pool1d,
         aten.kron.default: _kron,
         aten.take_along_dim.default: _take_along_dim,
+        aten.histogram.bin_ct: _histogram,
+        aten.histogram.bins_tensor: _histogram,
+        aten.histogramdd.default: _histogramdd,
+        aten.histogramdd.int_bins: _histogramdd,
+        aten.histogramdd.TensorList_bins: _histogramdd,
         aten.ctc_loss.IntList: _ctc_loss,
         aten.ctc_loss.Tensor: _ctc_loss,
         # these have no shape function at all in torch
@@ -158,6 +163,17 @@ def _lstsq(self: Any, b: Any, rcond: float | None = None, *, driver: str | None 
         self.new_empty(own if driver != "gels" else [0], dtype=torch.int64),
         self.new_empty([*own, min(rows, columns)] if driver in ("gelsd", "gelss") else [0]),
     )
+
+
+def _histogram(self: Any, bins: Any = 100, **settings: Any) -> tuple[Any, Any]:
+    edges = bins.shape[0] if hasattr(bins, "shape") else bins + 1
+    return self.new_empty((edges - 1,)), self.new_empty((edges,))
+
+
+def _histogramdd(self: Any, bins: Any, range: Any = None, **settings: Any) -> tuple[Any, list[Any]]:
+    each = [bins] * self.shape[-1] if isinstance(bins, int) else bins
+    edges = [b.shape[0] if hasattr(b, "shape") else b + 1 for b in each]
+    return self.new_empty([n - 1 for n in edges]), [self.new_empty((n,)) for n in edges]
 
 
 def _ctc_loss(

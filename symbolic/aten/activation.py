@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .arithmetic import clamp
-from .promotion import Scalar, as_float, compute, is_float, unsupported, value_of, where
+from .error_function import erfc_double
+from .promotion import DataType, Scalar, as_float, compute, is_float, unsupported, value_of, where
 from .shape import axis_of, size_at
+from .unary import expm1, log1p
 
 
 @symbolic("aten", "relu")
@@ -36,6 +39,8 @@ def hardtanh(g: GraphBuilder, self: Value, min_val: Scalar = -1, max_val: Scalar
 @symbolic("aten", "gelu")
 def gelu(g: GraphBuilder, self: Value, approximate: str = "none") -> Value:
     """aten::gelu(Tensor self, *, str approximate='none') -> Tensor"""
+    if self.dtype == DataType.DOUBLE and approximate == "none":
+        return g.Mul(g.Mul(self, 0.5), erfc_double(g, g.Mul(self, -math.sqrt(0.5))))
     return g.Gelu(self, approximate=approximate)
 
 
@@ -48,46 +53,54 @@ def silu(g: GraphBuilder, self: Value) -> Value:
 @symbolic("aten", "mish")
 def mish(g: GraphBuilder, self: Value) -> Value:
     """aten::mish(Tensor self) -> Tensor"""
-    return g.Mish(self)
+    return g.Mul(self, g.Tanh(_softplus(g, self))) if self.dtype == DataType.DOUBLE else g.Mish(self)
 
 
 @symbolic("aten", "hardswish")
 def hardswish(g: GraphBuilder, self: Value) -> Value:
     """aten::hardswish(Tensor self) -> Tensor"""
-    return g.HardSwish(self)
+    return g.Mul(self, _hard_sigmoid(g, self)) if self.dtype == DataType.DOUBLE else g.HardSwish(self)
 
 
 @symbolic("aten", "hardsigmoid")
 def hardsigmoid(g: GraphBuilder, self: Value) -> Value:
     """aten::hardsigmoid(Tensor self) -> Tensor"""
+    if self.dtype == DataType.DOUBLE:
+        return _hard_sigmoid(g, self)
     return g.HardSigmoid(self, alpha=1.0 / 6.0, beta=0.5)
 
 
 @symbolic("aten", "elu")
 def elu(g: GraphBuilder, self: Value, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Value:
     """aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"""
-    if scale == 1 and input_scale == 1 and not isinstance(alpha, Value):
+    if scale == 1 and input_scale == 1 and not isinstance(alpha, Value) and self.dtype != DataType.DOUBLE:
         return g.Elu(self, alpha=float(alpha))  # type: ignore[arg-type]
-    below = g.Mul(g.Sub(g.Exp(g.Mul(self, value_of(g, input_scale, self.element))), 1.0),
-                  value_of(g, alpha, self.element))  # fmt: skip
+    grown = expm1(g, g.Mul(self, value_of(g, input_scale, self.element)))
+    below = g.Mul(grown, value_of(g, alpha, self.element))
     return g.Mul(g.Where(g.Greater(self, 0.0), self, below), value_of(g, scale, self.element))
 
 
 @symbolic("aten", "selu")
 def selu(g: GraphBuilder, self: Value) -> Value:
     """aten::selu(Tensor self) -> Tensor"""
+    if self.dtype == DataType.DOUBLE:
+        return elu(g, self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
     return g.Selu(self)
 
 
 @symbolic("aten", "celu")
 def celu(g: GraphBuilder, self: Value, alpha: float = 1.0) -> Value:
     """aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor"""
+    if self.dtype == DataType.DOUBLE:
+        return elu(g, self, float(alpha), 1, 1.0 / float(alpha))
     return g.Celu(self, alpha=float(alpha))
 
 
 @symbolic("aten", "leaky_relu")
 def leaky_relu(g: GraphBuilder, self: Value, negative_slope: float = 0.01) -> Value:
     """aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"""
+    if self.dtype == DataType.DOUBLE:
+        return g.Where(g.Greater(self, 0.0), self, g.Mul(self, float(negative_slope)))
     return g.LeakyRelu(self, alpha=float(negative_slope))
 
 
@@ -109,6 +122,8 @@ def prelu(g: GraphBuilder, self: Value, weight: Value) -> Value:
         weight = g.reshape(weight, [size_at(g, weight, 0)] + [1] * (self.rank - 2))
     if self.rank == 0:
         weight = g.reshape(weight, [])
+    if self.dtype == DataType.DOUBLE:
+        return g.Where(g.Greater(self, 0.0), self, g.Mul(self, weight))
     return g.PRelu(self, weight)
 
 
@@ -117,15 +132,28 @@ def softplus(g: GraphBuilder, self: Value, beta: Scalar = 1, threshold: Scalar =
     """aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"""
     factor = value_of(g, beta, self.element)
     scaled = self if beta == 1 else g.Mul(self, factor)
-    curve = g.Softplus(scaled)
+    curve = _softplus(g, scaled)
     curve = curve if beta == 1 else g.Div(curve, factor)
     return g.Where(g.Greater(scaled, value_of(g, threshold, self.element)), self, curve)
+
+
+def _softplus(g: GraphBuilder, x: Value) -> Value:
+    """log(1 + exp(x))."""
+    if x.dtype != DataType.DOUBLE:
+        return g.Softplus(x)
+    return g.Add(g.Max(x, 0.0), log1p(g, g.Exp(g.Neg(g.Abs(x)))))
+
+
+def _hard_sigmoid(g: GraphBuilder, x: Value) -> Value:
+    """Between 0 and 1, of slope 1/6, where there is no kernel for it."""
+    return g.Max(g.Min(g.Add(g.Div(x, 6.0), 0.5), 1.0), 0.0)
 
 
 @symbolic("aten", "softsign")
 def softsign(g: GraphBuilder, self: Value) -> Value:
     """aten::softsign(Tensor self) -> Tensor"""
-    return g.Softsign(as_float(g, self))
+    x = as_float(g, self)
+    return g.Div(x, g.Add(g.Abs(x), 1.0)) if x.dtype == DataType.DOUBLE else g.Softsign(x)
 
 
 @symbolic("aten", "tanhshrink")
@@ -160,8 +188,6 @@ def threshold(g: GraphBuilder, self: Value, threshold: Scalar, value: Scalar) ->
 def log_sigmoid(g: GraphBuilder, self: Value) -> Value:
     """aten::log_sigmoid(Tensor self) -> Tensor"""
     # min(x, 0) - log(1 + exp(-|x|)) doesn't overflow
-    from .unary import log1p
-
     return g.Sub(g.Min(self, 0.0), log1p(g, g.Exp(g.Neg(g.Abs(self)))))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from ..xla.functions import atan2 as arc_tangent
 from .promotion import (
     DataType,
     Scalar,
@@ -20,6 +21,7 @@ from .promotion import (
     value_of,
     where,
 )
+from .shape import broadcast_tensors
 
 
 def _scaled(g: GraphBuilder, x: Value, alpha: Scalar) -> Value:
@@ -269,12 +271,7 @@ def hypot(g: GraphBuilder, self: Value, other: Value) -> Value:
 def atan2(g: GraphBuilder, self: Value, other: Value) -> Value:
     """aten::atan2(Tensor self, Tensor other) -> Tensor"""
     dtype = float_type(self, other)
-    y, x = value_of(g, self, dtype), value_of(g, other, dtype)
-    plain = g.Atan(g.Div(y, x))
-    left = g.Where(g.Less(y, 0.0), g.Sub(plain, np.pi), g.Add(plain, np.pi))
-    result = g.Where(g.Less(x, 0.0), left, plain)
-    zero = g.And(g.Equal(x, 0.0), g.Equal(y, 0.0))
-    return g.Where(zero, 0.0, result)
+    return arc_tangent(g, *broadcast_tensors(g, [value_of(g, self, dtype), value_of(g, other, dtype)]))
 
 
 @symbolic("aten", "copysign")
@@ -342,8 +339,6 @@ def gcd(g: GraphBuilder, self: Value, other: Value) -> Value:
     a, b = promoted(g, self, other)
     dtype = a.element
     a, b = g.Abs(_wide(g, a)), g.Abs(_wide(g, b))
-    from .shape import broadcast_tensors
-
     a, b = broadcast_tensors(g, [a, b])
     body = g.subgraph("gcd")
     body.input("step", DataType.INT64, [])

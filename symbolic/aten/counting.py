@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import DataType, cast, compute, unread, unsupported, value_of
+from .promotion import DataType, cast, compute, is_float, unread, unsupported, value_of
 from .shape import axis_of, size_at, sizes
 
 _END = np.iinfo(np.int64).max
@@ -51,13 +51,21 @@ def bincount(g: GraphBuilder, self: Value, weights: Value | None = None, minleng
     return g.ReduceSum(g.Where(hits, w, value_of(g, 0, dtype)), [-1], keepdims=0)
 
 
+def _wide(g: GraphBuilder, x: Value) -> Value:
+    """The tensor in a dtype that Unique has a kernel for."""
+    if x.element in (DataType.FLOAT, DataType.DOUBLE, DataType.INT64, DataType.INT8):
+        return x
+    return cast(g, x, DataType.FLOAT if is_float(x.element) else DataType.INT64)
+
+
 @symbolic("aten", "_unique2", "unique2")
 def unique2(
     g: GraphBuilder, self: Value, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Value, Value, Value]:
     """aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, ...) -> (Tensor, Tensor, Tensor)"""
     # torch sorts on the CPU whether asked or not
-    values, _, inverse, counts = g.Unique(g.reshape(self, [-1]), sorted=1, outputs=4)
+    values, _, inverse, counts = g.Unique(g.reshape(_wide(g, self), [-1]), sorted=1, outputs=4)
+    values = cast(g, values, self.element)
     empty = g.constant(np.zeros(0, np.int64))
     inverse = g.reshape(inverse, sizes(g, self)) if return_inverse else empty
     return values, inverse, counts if return_counts else empty
@@ -69,7 +77,8 @@ def unique_dim(
     return_counts: bool = False,
 ) -> tuple[Value, Value, Value]:  # fmt: skip
     """aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, ...) -> (Tensor, ...)"""
-    values, _, inverse, counts = g.Unique(self, axis=dim, sorted=1, outputs=4)
+    values, _, inverse, counts = g.Unique(_wide(g, self), axis=dim, sorted=1, outputs=4)
+    values = cast(g, values, self.element)
     empty = g.constant(np.zeros(0, np.int64))
     return values, inverse if return_inverse else empty, counts if return_counts else empty
 

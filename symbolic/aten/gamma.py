@@ -94,7 +94,7 @@ def polygamma(g: GraphBuilder, n: int, self: Value) -> Value:
 
 
 def _trigamma(g: GraphBuilder, x: Value, sine: Value) -> Value:
-    """The second derivative of log gamma; below 1/2 by reflection, with sin(pi x)."""
+    """The second derivative of log gamma, by as many terms as torch takes; below 1/2 by reflection with sin(pi x)."""
     reflected = g.Less(x, 0.5)
     y = g.Where(reflected, g.Sub(1.0, x), x)
     total: Value = value_of(g, 0.0, _DOUBLE)
@@ -103,7 +103,7 @@ def _trigamma(g: GraphBuilder, x: Value, sine: Value) -> Value:
         total = g.Add(total, g.Reciprocal(g.Mul(step, step)))
     far = g.Add(y, 6.0)
     inverse = g.Reciprocal(g.Mul(far, far))
-    tail = g.Mul(horner(g, inverse, [*_BERNOULLI[6::-1], 1.0]), g.Reciprocal(far))
+    tail = g.Mul(horner(g, inverse, [*_BERNOULLI[2::-1], 1.0]), g.Reciprocal(far))
     right = g.Add(total, g.Add(tail, g.Mul(inverse, 0.5)))
     left = g.Sub(g.Div(_PI * _PI, g.Mul(sine, sine)), right)
     return g.Where(reflected, left, right)

@@ -262,6 +262,7 @@ def masked_scatter(g: GraphBuilder, self: Value, mask: Value, source: Value) -> 
 @symbolic("aten", "nonzero")
 def nonzero(g: GraphBuilder, self: Value) -> Value:
     """aten::nonzero(Tensor self) -> Tensor"""
+    self = cast(g, self, DataType.BOOL) if self.dtype == DataType.DOUBLE else self  # no kernel
     if self.rank == 0:
         return g.Slice(g.Transpose(g.NonZero(g.reshape(self, [1])), perm=[1, 0]), [0], [0], [1])
     return g.Transpose(g.NonZero(self), perm=[1, 0])
@@ -270,7 +271,7 @@ def nonzero(g: GraphBuilder, self: Value) -> Value:
 @symbolic("aten", "nonzero_numpy", "where.default")
 def nonzero_numpy(g: GraphBuilder, self: Value) -> list[Value]:
     """aten::nonzero_numpy(Tensor self) -> Tensor[]"""
-    places = g.NonZero(self)
+    places = g.NonZero(cast(g, self, DataType.BOOL) if self.dtype == DataType.DOUBLE else self)
     return [g.Gather(places, g.constant(np.array(i, np.int64)), axis=0) for i in range(self.rank)]
 
 

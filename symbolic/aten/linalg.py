@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .arithmetic import add
+from .arithmetic import add, mul
 from .promotion import FLOATS, NARROW, DataType, Scalar, cast, promoted, unsupported, value_of
 from .shape import size_at
 
@@ -36,7 +36,7 @@ def linear(g: GraphBuilder, input: Value, weight: Value, bias: Value | None = No
 
 
 def _scaled(g: GraphBuilder, x: Value, factor: Scalar) -> Value:
-    return x if factor == 1 else g.Mul(x, value_of(g, factor, x.element))
+    return x if factor == 1 else mul(g, x, value_of(g, factor, x.element))
 
 
 @symbolic("aten", "addmm", "baddbmm", "addmv")
@@ -66,16 +66,12 @@ def addr(g: GraphBuilder, self: Value, vec1: Value, vec2: Value, beta: Scalar = 
 @symbolic("aten", "outer", "ger")
 def outer(g: GraphBuilder, self: Value, vec2: Value) -> Value:
     """aten::outer(Tensor self, Tensor vec2) -> Tensor"""
-    from .arithmetic import mul
-
     return mul(g, g.Unsqueeze(self, [1]), g.Unsqueeze(vec2, [0]))
 
 
 @symbolic("aten", "inner")
 def inner(g: GraphBuilder, self: Value, other: Value) -> Value:
     """aten::inner(Tensor self, Tensor other) -> Tensor"""
-    from .arithmetic import mul
-
     if self.rank == 0 or other.rank == 0:
         return mul(g, self, other)
     return tensordot(g, self, other, [-1], [-1])
@@ -173,4 +169,4 @@ def kron(g: GraphBuilder, self: Value, other: Value) -> Value:
         raise unsupported("the Kronecker product of tensors of unknown size", g)
     left = g.reshape(a, [s for pair in first for s in (pair, 1)])
     right = g.reshape(b, [s for pair in second for s in (1, pair)])
-    return g.reshape(g.Mul(left, right), [x * y for x, y in zip(first, second, strict=True)])
+    return g.reshape(mul(g, left, right), [x * y for x, y in zip(first, second, strict=True)])

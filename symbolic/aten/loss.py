@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import as_float, cast, float_type, promoted, unread, unsupported, value_of
+from .promotion import DataType, as_float, cast, float_type, promoted, unread, unsupported, value_of
 from .reduction import reduce
 from .shape import size_at
 
@@ -198,7 +198,7 @@ def cross_entropy_loss(
     return _label_loss(g, loss, weights, reduction)
 
 
-@symbolic("aten", "torch_nn::_linear_cross_entropy_batch_chunked")
+@symbolic("torch_nn", "_linear_cross_entropy_batch_chunked")
 def linear_cross_entropy(
     g: GraphBuilder, input: Value, linear_weight: Value, target: Value, linear_bias: Value | None,
     weight: Value | None, reduction: str, ignore_index: int, label_smoothing: float, *options: Any, outputs: int = 1,
@@ -209,7 +209,7 @@ def linear_cross_entropy(
     return (loss, *[unread(g, "a gradient")] * (outputs - 1))
 
 
-@symbolic("aten", "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction")
+@symbolic("torch_nn", "_linear_cross_entropy_batch_chunked_no_reduction")
 def linear_cross_entropy_no_reduction(
     g: GraphBuilder, input: Value, linear_weight: Value, target: Value, linear_bias: Value | None,
     weight: Value | None, ignore_index: int, *options: Any,
@@ -252,6 +252,7 @@ def cosine_embedding_loss(
     product = g.ReduceSum(g.Mul(input1, input2), [-1], keepdims=0)
     squares = [g.Add(g.ReduceSum(g.Mul(v, v), [-1], keepdims=0), eps) for v in (input1, input2)]
     cosine = g.Div(product, g.Sqrt(g.Mul(*squares)))
+    target = cast(g, target, DataType.INT32) if target.dtype == DataType.BOOL else target
     one = value_of(g, 1, target.element)
     near = g.Where(g.Equal(target, one), g.Sub(1.0, cosine), value_of(g, 0, cosine.element))
     far = g.Where(g.Equal(target, g.Neg(one)), g.Relu(g.Sub(cosine, margin)), value_of(g, 0, cosine.element))

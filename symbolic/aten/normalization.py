@@ -49,7 +49,11 @@ def batch_norm(
 
 
 def _batch_statistics(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float) -> Value:
-    axes = [0, *range(2, x.rank)]
+    return _normalized(g, x, weight, bias, eps, [0, *range(2, x.rank)])
+
+
+def _normalized(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float, axes: list[int]) -> Value:
+    """Centred and scaled over these axes; weight and bias are for the channels."""
     centred = g.Sub(x, g.ReduceMean(x, axes))
     variance = g.ReduceMean(g.Mul(centred, centred), axes)
     shape = [size_at(g, x, 1)] + [1] * (x.rank - 2)
@@ -97,6 +101,13 @@ def native_layer_norm(
     return layer_norm(g, input, normalized_shape, weight, bias, eps), mean, inverse
 
 
+def _instances(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float) -> Value:
+    """InstanceNormalization; written out in double precision, which onnxruntime has no kernel for."""
+    if x.dtype != DataType.DOUBLE:
+        return g.InstanceNormalization(x, weight, bias, epsilon=eps)
+    return _normalized(g, x, weight, bias, eps, list(range(2, x.rank)))
+
+
 @symbolic("aten", "group_norm")
 def group_norm(
     g: GraphBuilder,
@@ -113,7 +124,7 @@ def group_norm(
     shape = sizes(g, input)
     groups = g.reshape(input, [shape[0], num_groups, -1])
     ones, zeros = (_filled(g, input, num_groups, v) for v in (1.0, 0.0))
-    result = g.reshape(g.InstanceNormalization(groups, ones, zeros, epsilon=eps), shape)
+    result = g.reshape(_instances(g, groups, ones, zeros, eps), shape)
     channels = [shape[1]] + [1] * (input.rank - 2)
     if weight is not None:
         result = g.Mul(result, g.reshape(weight, channels))
@@ -155,7 +166,7 @@ def instance_norm(
     channels = size_at(g, input, 1)
     weight = _filled(g, input, channels, 1.0) if weight is None else weight
     bias = _filled(g, input, channels, 0.0) if bias is None else bias
-    return g.InstanceNormalization(input, weight, bias, epsilon=eps)
+    return _instances(g, input, weight, bias, eps)
 
 
 @symbolic("aten", "rms_norm", "_fused_rms_norm")

@@ -104,6 +104,9 @@ def _avg_pool(
     steps = spread(stride, count) if stride not in ([], ()) else kernel
     pads = spread(padding, count)
     x, added = _with_batch(g, x, count)
+    if x.element not in (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16):
+        y = _summed_windows(g, x, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)
+        return g.Squeeze(y, [0]) if added else y
     include = count_include_pad or divisor_override is not None
     if include and any(pads):
         x = g.Pad(x, [0, 0, *pads, 0, 0, *pads], None, None, mode="constant")
@@ -120,6 +123,31 @@ def _avg_pool(
             x, kernel_shape=kernel, strides=steps, pads=pads * 2, ceil_mode=int(ceil_mode), count_include_pad=0
         )  # fmt: skip
     return g.Squeeze(y, [0]) if added else y
+
+
+def _summed_windows(
+    g: GraphBuilder, x: Value, kernel: list[int], steps: list[int], pads: list[int], ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None,
+) -> Value:  # fmt: skip
+    """Average pooling in dtypes that runtimes have no kernel for: sums of windows by one matrix for each axis."""
+    divisor = np.ones((), np.int64)
+    for axis, (k, step, pad) in enumerate(zip(kernel, steps, pads, strict=True), start=2):
+        size = x.dim(axis)
+        if not isinstance(size, int):
+            raise unsupported(f"average pooling of an open size in {x.element.name}", g)
+        windows = (size + 2 * pad - k + (step - 1 if ceil_mode else 0)) // step + 1
+        windows -= ceil_mode and (windows - 1) * step >= size + pad  # none begins in the right padding
+        begins = np.arange(windows) * step - pad
+        ends = np.minimum(begins + k, size + pad)
+        counts = ends - begins if count_include_pad else np.minimum(ends, size) - np.maximum(begins, 0)
+        divisor = divisor[..., None] * counts
+        places = np.arange(size)[:, None]
+        matrix = g.constant(((places >= begins) & (places < ends)).astype(x.element.numpy()))
+        order = list(range(x.rank))
+        order[axis], order[-1] = order[-1], order[axis]
+        summed = g.MatMul(g.Transpose(x, perm=order), matrix)
+        x = g.Transpose(summed, perm=order)
+    return g.Div(x, (divisor if divisor_override is None else np.array(divisor_override)).astype(x.element.numpy()))
 
 
 def _missing_right(g: GraphBuilder, x: Value, kernel: list[int], steps: list[int]) -> list[int]:
@@ -183,12 +211,13 @@ def _average_matrix(g: GraphBuilder, size: Any, out: Any, dtype: DataType) -> Va
 def _adaptive_avg(g: GraphBuilder, x: Value, count: int, output_size: Sequence[Any]) -> Value:
     out = [size_at(g, x, i - count) if o is None else o for i, o in enumerate(_listed(output_size, count))]
     x, added = _with_batch(g, x, count)
-    if all(isinstance(o, int) and o == 1 for o in out):
+    kernels = x.dtype != DataType.DOUBLE  # onnxruntime has none for it
+    if kernels and all(isinstance(o, int) and o == 1 for o in out):
         y = g.GlobalAveragePool(x)
         return g.Squeeze(y, [0]) if added else y
     sizes = [x.dim(i) for i in range(2, 2 + count)]
     whole = all(isinstance(s, int) and isinstance(o, int) and s % o == 0 for s, o in zip(sizes, out, strict=True))
-    if whole:
+    if whole and kernels:
         kernel = [s // o for s, o in zip(sizes, out, strict=True)]
         y = x if prod(kernel) == 1 else g.AveragePool(x, kernel_shape=kernel, strides=kernel)
         return g.Squeeze(y, [0]) if added else y

@@ -68,7 +68,7 @@ def sum_to_size(g: GraphBuilder, self: Value, size: Sequence[Any]) -> Value:
     lead = self.rank - len(size)
     own = sizes(g, self)
     axes = [*range(lead), *(i + lead for i, s in enumerate(size) if s == 1 and own[i + lead] != 1)]
-    return g.reshape(total(g, self, axes, True), list(size)) if axes else self
+    return g.reshape(total(g, self, axes, True), list(size)) if axes else total(g, self, [], True)
 
 
 @symbolic("aten", "nansum")
@@ -94,7 +94,7 @@ def mean(g: GraphBuilder, self: Value, dim: Axes, keepdim: bool = False, dtype: 
 
 def average(g: GraphBuilder, x: Value, dim: Axes, keepdim: bool) -> Value:
     """ReduceMean; NaN over no elements, where runtimes give zero."""
-    axes = axes_of(dim, x.rank)
+    axes = axes_of(dim, x.rank) if x.rank else []
     if 0 not in [x.dim(a) for a in axes]:
         return reduce(g, "ReduceMean", x, dim, keepdim)
     kept = [1 if i in axes else s for i, s in enumerate(sizes(g, x)) if keepdim or i not in axes]

@@ -10,6 +10,8 @@ from ml_dtypes import finfo
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from ..xla.functions import unary
+from .error_function import erf_double
 from .promotion import DataType, Scalar, apply, as_float, cast, compute, float_type, is_float, limits, value_of
 
 #: aten name -> ONNX operator; integers become float32.
@@ -23,7 +25,10 @@ FLOAT_OPERATORS = {
 
 def _register_float(name: str, op: str) -> None:
     def function(g: GraphBuilder, self: Value) -> Value:
-        return apply(g, op, as_float(g, self))
+        x = as_float(g, self)
+        if x.dtype == DataType.DOUBLE:  # onnxruntime has few kernels for it
+            return erf_double(g, x) if op == "Erf" else unary(g, op, x)
+        return apply(g, op, x)
 
     function.__doc__ = f"aten::{name}(Tensor self) -> Tensor"
     function.__name__ = function.__qualname__ = name

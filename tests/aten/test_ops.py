@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import aten_special_table  # noqa: F401 - adds rows
 import pytest
 import torch
 from aten_table import ROWS, Row, make_inputs
