@@ -85,10 +85,10 @@ def to_pair(g: GraphBuilder, z: Complex) -> Value:
 def constant(g: GraphBuilder, array: Any, part: ir.DataType) -> Number:
     """A known number or array; a real tensor where no part is imaginary."""
     array = np.asarray(array)
-    real = g.constant(np.ascontiguousarray(array.real), part)
+    real = g.constant(np.array(array.real), part)
     if array.dtype.kind != "c" or not np.any(array.imag):
         return real
-    return Complex(real, g.constant(np.ascontiguousarray(array.imag), part))
+    return Complex(real, g.constant(np.array(array.imag), part))
 
 
 def scalar(g: GraphBuilder, value: float, like: Value) -> Value:

@@ -109,7 +109,7 @@ def _components(g: GraphBuilder, indices: Value, count: int) -> list[Value]:
     parts = g.call("Split", indices, [1] * count, axis=last, outputs=count) if indices.array is None else None
     if parts is None:
         assert indices.array is not None
-        return [g.constant(np.ascontiguousarray(indices.array[..., i])) for i in range(count)]
+        return [g.constant(np.array(indices.array[..., i])) for i in range(count)]
     return [g.Squeeze(p, [last]) for p in parts]
 
 

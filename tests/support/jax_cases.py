@@ -327,6 +327,7 @@ CASES: dict[str, Case] = {
         ),
         (X, i32(2, 0, 2)),
     ),
+    "set a rectangle": (lambda x: (x.at[1:2, 1:3].set(7.0), x.at[0:2, 2:3].add(x[:2, :1])), (X,)),
     "set truth": (lambda x, i: (x > 0).at[i].set(True), (X, i32(2, 0))),
     "one hot": (lambda i: (jax.nn.one_hot(i, 5), jnp.bincount(i, length=6)), (i32(1, 4, 0, 9),)),
     "segment sum": (lambda x, i: (jax.ops.segment_sum(x, i, 2), jax.ops.segment_max(x, i, 3)), (X, i32(0, 1, 1))),
