@@ -42,11 +42,11 @@ class LightgbmFrontend(Frontend):
         if isinstance(model, Path):
             found = read_model(_text(model), rounds)
             native = cache(lambda: _open(model))
-            what = f"LightGBM booster ({found.objective or 'no objective'}) from {model.name}"
+            what = f"LightGBM booster ({found.objective or 'an objective of its own: raw scores'}) from {model.name}"
         else:
             found, classes = read_live(model, rounds)
             native = cache(lambda: model)
-            what = f"{type(model).__name__} of LightGBM ({found.objective or 'no objective'})"
+            what = f"{type(model).__name__} of LightGBM ({found.objective or 'an objective of its own: raw scores'})"
         rows = read_rows(found.features, found.names, inputs, options)
         return LightgbmSource(found, rows, native, classes, options, what)
 
