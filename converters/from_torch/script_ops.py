@@ -215,6 +215,16 @@ def _is_floating(walk: ScriptWalk, op: Op, x: Any) -> Any:
     return walk.read(x).element.is_floating_point()
 
 
+@handles("aten::squeeze", "aten::squeeze_")
+def _squeeze(walk: ScriptWalk, op: Op, x: Tensor, axes: Any = None, *_: Any) -> Any:
+    """Refuses to guess whether an axis of a size that nothing is known about is 1."""
+    value = walk.read(x)
+    chosen = range(value.rank) if axes is None else axes.items if isinstance(axes, Items) else [axes]
+    if any(isinstance(a, int) and value.rank and value.dim(a) is None for a in chosen):
+        raise TranslationError("squeeze of an axis whose size isn't known", op=op.kind, location=walk.g.location)
+    return NotImplemented
+
+
 @handles("aten::Int", "aten::IntImplicit", "aten::Float", "aten::FloatImplicit", "aten::Bool")
 def _convert(walk: ScriptWalk, op: Op, x: Any) -> Any:
     name = op.kind.removeprefix("aten::")
@@ -242,8 +252,7 @@ def number_of(walk: ScriptWalk, x: Tensor) -> Any:
 
 @handles("prim::NumToTensor")
 def _number_tensor(walk: ScriptWalk, op: Op, number: Any) -> Any:
-    wanted = {numbers.FLOAT: ir.DataType.FLOAT}.get(numbers.kind(number))
-    return walk.tensor(numbers.as_value(walk.g, number, wanted))
+    return walk.tensor(numbers.as_value(walk.g, number))  # torch makes it int64 or double, too
 
 
 @handles("aten::tensor", "aten::as_tensor")
