@@ -104,7 +104,7 @@ def _parts(model: Any, method: str, name: str | None) -> list[Output]:
     if method == "predict_proba":
         # scikit-learn gives one matrix for each output; a chain gives one for all
         classes = getattr(last(model), "classes_", None)
-        if isinstance(classes, list) and type(last(model)).__name__ != "ClassifierChain":
+        if isinstance(classes, list) and type(last(model)).__name__ not in ("ClassifierChain", "StackingClassifier"):
             names = tuple(f"{names[0]}_{i}" for i in range(len(classes)))
     return [Output(n, method, i, len(names)) for i, n in enumerate(names)]
 

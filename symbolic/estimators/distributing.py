@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..ml.dtypes import as_float, cast, double
+from ..ml.dtypes import as_float, cast, double, promoted
 from ..ml.interpolation import interpolate
 from ..registry import symbolic
 from ..value import Value
@@ -35,30 +36,39 @@ def power_transformer(g: GraphBuilder, x: Features, est: Any) -> Features:
     if function is None:
         raise unsupported(g, est, f"method={params.method!r}")
     parts = [
-        cast(g, function(g, part, float(power)), rows.element)
+        cast(g, function(g, part, power), rows.element)
         for part, power in zip(columns(g, rows), est.lambdas_, strict=True)
     ]
     joined = _by_column(g, parts)
     return standard_scaler(g, joined, est._scaler) if params.standardize else joined
 
 
-def _yeo_johnson(g: GraphBuilder, x: Value, power: float) -> Value:
+def _yeo_johnson(g: GraphBuilder, x: Value, power: np.floating) -> Value:
     zero = np.zeros((), x.element.numpy())
-    right = _half(g, double(g, log1p(g, g.Max(x, zero))), power)
-    left = g.Neg(_half(g, double(g, log1p(g, g.Max(g.Neg(x), zero))), 2 - power))
+    right = _half(g, _rounded(g, log1p, g.Max(x, zero)), power)
+    left = g.Neg(_half(g, _rounded(g, log1p, g.Max(g.Neg(x), zero)), power.dtype.type(2) - power))
     found = g.Where(g.GreaterOrEqual(x, zero), right, left)
-    return g.Where(g.IsNaN(x), np.float64(np.nan), found)
+    return g.Where(g.IsNaN(x), np.array(np.nan, found.element.numpy()), found)
 
 
-def _half(g: GraphBuilder, log: Value, power: float) -> Value:
-    """``expm1(power * log) / power``; the logarithm itself where the power is 0."""
+def _rounded(g: GraphBuilder, function: Callable[[GraphBuilder, Value], Value], x: Value) -> Value:
+    """A function computed in double, in the dtype of x."""
+    return cast(g, function(g, double(g, x)), x.element)
+
+
+def _half(g: GraphBuilder, log: Value, power: np.floating) -> Value:
+    """``expm1(power * log) / power``, in the dtype that numpy takes; the logarithm itself where the power is 0."""
+    wide, factor = promoted(g, log, np.asarray(power))
+    if abs(power) < np.finfo(power.dtype).eps:
+        return wide
+    return g.Div(_rounded(g, expm1, g.Mul(wide, factor)), factor)
+
+
+def _box_cox(g: GraphBuilder, x: Value, power: np.floating) -> Value:
+    log = g.Log(double(g, x))
     if abs(power) < np.finfo(np.float64).eps:
         return log
     return g.Div(expm1(g, g.Mul(log, np.float64(power))), np.float64(power))
-
-
-def _box_cox(g: GraphBuilder, x: Value, power: float) -> Value:
-    return _half(g, g.Log(double(g, x)), power)
 
 
 @symbolic(DIALECT, f"{_POWER}.inverse_transform")

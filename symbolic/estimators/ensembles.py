@@ -171,7 +171,10 @@ def stacking(g: GraphBuilder, x: Features, est: Any) -> Result:
     if isinstance(found, Classified):
         return Classified(found.index, est.classes_, found.probabilities, found.scores, more)
     if isinstance(found, MultiClassified):
-        return found
+        # several labels: scikit-learn gives the probability that each is absent
+        several = found.probabilities if isinstance(found.probabilities, tuple) else None
+        absent = None if several is None else concat(g, [g.Slice(p, [0], [1], [1]) for p in several])
+        return MultiClassified(found.label, absent)
     return Methods({**more, "predict": lambda: one(g, last, found, "predict")})
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_check import assert_same, data
+from estimator_check import assert_same, build, data, load
 from sklearn import preprocessing as pp
 from sklearn.base import clone
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
-from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.linear_model import LinearRegression
 
+from anyonnx.symbolic.errors import UnsupportedOps
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 DTYPES = ("float32", "float64")
 #: These are no sums: every result is the source's own, bit for bit.
 EXACT = {
@@ -57,6 +62,79 @@ def test_exact(name, dtype):
 def test_sums(name, dtype):
     x, _ = data("wine", dtype)
     assert_same(SUMS[name].fit(x), x)
+
+
+SMOOTH = {
+    "box cox": pp.PowerTransformer("box-cox"),
+    "yeo johnson": pp.PowerTransformer(),
+    "yeo johnson alone": pp.PowerTransformer(standardize=False),
+    "quantiles": pp.QuantileTransformer(n_quantiles=50),
+    "normal quantiles": pp.QuantileTransformer(n_quantiles=50, output_distribution="normal"),
+    **{
+        f"spline {extrapolation} {degree}": pp.SplineTransformer(
+            degree=degree, extrapolation=extrapolation, include_bias=degree != 2, sparse_output=degree == 3,
+            knots="quantile" if degree == 2 else "uniform",
+        )
+        for extrapolation in ("constant", "linear", "continue", "periodic")
+        for degree in (1, 2, 3)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth(name, dtype):
+    x = data("wine", dtype)[0][:, :4]
+    opsets = [21] if name.startswith("spline") else [11, 21]
+    # float32: the last bit of numpy's own expm1, divided by the spread of the feature
+    assert_same(SMOOTH[name].fit(x), x, opsets, limit=5e-6 if dtype == "float32" else 1e-12)
+
+
+def test_splines_of_missing_values():
+    x = data("wine-nan", "float64")[0][:, :3]
+    for extrapolation in ("constant", "linear", "continue", "periodic"):
+        spline = pp.SplineTransformer(degree=3, extrapolation=extrapolation, handle_missing="zeros")
+        assert_same(spline.fit(x), x, [21], limit=1e-12)
+    spline = pp.SplineTransformer(degree=3, extrapolation="continue", handle_missing="zeros", sparse_output=True)
+    with pytest.raises(UnsupportedOps, match="by the other rows"):
+        build(load(spline.fit(x), x), 21)
+
+
+@pytest.mark.parametrize("encode", ["onehot", "onehot-dense", "ordinal"])
+def test_bins(encode):
+    x, _ = data("wine", "float64")
+    for strategy, dtype in (("uniform", None), ("quantile", np.float32), ("kmeans", None)):
+        bins = pp.KBinsDiscretizer(5, encode=encode, strategy=strategy, dtype=dtype)
+        assert_same(bins.fit(x), x, [11, 21])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_imputers_that_look_at_other_features(dtype):
+    generator = np.random.default_rng(0)  # no two distances are equal: which donor comes first is not defined then
+    x = generator.normal(size=(150, 4)).astype(dtype)
+    x[generator.random(x.shape) < 0.15] = np.nan
+    empty = np.c_[x, np.full(len(x), np.nan, dtype)]
+    limit = 1e-5 if dtype == "float32" else 1e-9
+    for imputer, rows in (
+        (KNNImputer(n_neighbors=3, weights="distance", add_indicator=True), x),
+        (KNNImputer(keep_empty_features=True), empty),
+        (KNNImputer(n_neighbors=2), empty),
+        (IterativeImputer(max_iter=3, random_state=0), x),
+        (IterativeImputer(LinearRegression(), max_iter=2, add_indicator=True, min_value=0), empty),
+        (IterativeImputer(max_iter=2, keep_empty_features=True, n_nearest_features=3, random_state=0), empty),
+    ):
+        assert_same(imputer.fit(rows), rows, [21], limit=limit)
+    with pytest.raises(UnsupportedOps, match="random"):
+        build(load(IterativeImputer(sample_posterior=True, random_state=0).fit(x), x), 21)
+
+
+@pytest.mark.parametrize("kind", ["words", "counts", "numbers", "flags"])
+def test_target_encoder(kind):
+    x = np.stack([_columns()[kind], _columns()[kind][::-1]], axis=1)
+    generator = np.random.default_rng(2)
+    targets = generator.integers(0, 2, 200), np.array(["x", "y", "z"])[generator.integers(0, 3, 200)]
+    for y in (*targets, generator.normal(size=200)):
+        assert_same(pp.TargetEncoder(smooth=3.0).fit(x, y), x, [11, 21])
 
 
 def test_whole_numbers():
