@@ -37,7 +37,7 @@ def prod(g: GraphBuilder, self: Number, dim: int, keepdim: bool = False, dtype: 
         return z
     axis = axis_of(dim, z.rank)
     count = size_at(g, z.real, axis)
-    if isinstance(count, int) and count:
+    if isinstance(count, int):
         result = arithmetic.product(g, z, axis, count)
     else:
         result = arithmetic.product_in_turn(g, z, axis)

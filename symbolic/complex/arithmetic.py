@@ -153,6 +153,9 @@ def is_zero(g: GraphBuilder, z: Complex) -> Value:
 
 def product(g: GraphBuilder, z: Complex, axis: int, count: int) -> Complex:
     """Product of `count` elements along an axis, which is dropped: halves are multiplied with each other."""
+    if not count:
+        sums = each(z, lambda part: g.ReduceSum(part, [axis], keepdims=0))
+        return Complex(g.Add(sums.real, scalar(g, 1.0, z.real)), sums.imag)
     while count > 1:
         half = count // 2
         parts = [_cut(g, z, axis, start, half) for start in (0, half)]
@@ -173,6 +176,8 @@ def _cut(g: GraphBuilder, z: Complex, axis: int, start: int, count: int) -> Comp
 
 def running_product(g: GraphBuilder, z: Complex, axis: int) -> Complex:
     """Products of all elements up to each one along an axis."""
+    if z.dim(axis) == 0:
+        return z
     return _scanned(g, z, axis)[1]
 
 

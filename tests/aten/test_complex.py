@@ -103,6 +103,7 @@ ROWS = table(
     ("sum", lambda a: [a.sum(), a.sum(1), a.mean(1), a.cumsum(1)], "z[n,3]"),
     ("sum_as_complex", lambda a: a.sum(1, dtype=torch.complex64), "f[n,3]"),
     ("prod", lambda a: [a.prod(1), a.prod(1, keepdim=True), a.cumprod(1)], "z[n,5]", "c[n,4]"),
+    ("prod_of_none", lambda a: [a.prod(1), a.cumprod(1)], "z[n,0]"),
     ("prod_open", lambda a: [a.prod(0), a.cumprod(0)], "z[n,2]"),
     ("var", lambda a: [a.var(1), a.std(), *torch.var_mean(a, 1), a.var(0)], "z[n,4]"),
     ("norm", lambda a: [torch.linalg.vector_norm(a, p, dim=1) for p in (0, 1, 2, 3, float("inf"))], "z[n,4]"),
