@@ -13,7 +13,7 @@ from ...symbolic.spec import TensorSpec, parse_spec
 from ..base import Arrays, Options, renamed
 from ..rows import SAMPLE_ROWS, Points, beside
 from .ctr import Known
-from .hashing import category_hash
+from .hashing import category_hash, is_whole
 from .model import CATEGORY, FLOAT, CatModel
 
 _DTYPES = ("float32", "float64")
@@ -199,7 +199,7 @@ def _drawn(
 ) -> np.ndarray:
     known = sorted(t for same in texts.values() for t in same)
     if spec.dtype != "string":
-        whole = [int(t) for t in known if t.lstrip("-").isdigit() and str(int(t)) == t]
+        whole = [int(t) for t in known if is_whole(t)]
         return generator.choice(np.array([*whole, *whole, *whole, 10**6, -7]), rows).astype(spec.dtype)
     pool = np.array([*known, *known, *known, "", "nobody knows it", "è"], object)
     return generator.choice(pool, rows)

@@ -95,8 +95,8 @@ class _Questions:
             index = int(split["float_feature_index"])
             self.splits.above(self.flat[index], [float(np.float32(split["border"]))], self.as_true[index])
         elif kind == "OneHotFeature":
-            column = self.one_hot[int(split["cat_feature_index"])]
-            self.splits.one_hot(column, [int(split["value"]) & 0xFFFFFFFF])
+            choice = self.one_hot[int(split["cat_feature_index"])]
+            self.splits.one_hot(choice, [int(split["value"]) & 0xFFFFFFFF])
         elif kind == "OnlineCtr":
             border = np.float32(split["border"])
             column, borders = self.statistics[int(split["split_index"]) - self.first]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -13,6 +14,7 @@ from ...symbolic.ml.dtypes import cast
 from ...symbolic.schemas import ML_DOMAIN
 from ...symbolic.value import Value
 from .ctr import Cells, Ctr, Element, Known, OneHot, find_cells, unknown
+from .hashing import is_whole
 from .model import CATEGORY, FLOAT, CatModel
 
 
@@ -106,7 +108,7 @@ class _Encoder:
         if x.dtype is ir.DataType.STRING:
             found = _lookup(self.g, x, keys_strings=list(places), values=list(places.values()), default=other)
         else:
-            whole = {int(t): p for t, p in places.items() if _is_whole(t)}
+            whole = {int(t): p for t, p in places.items() if is_whole(t)}
             x = cast(self.g, x, ir.DataType.INT64)
             found = _lookup(self.g, x, keys_int64s=list(whole), values=list(whole.values()), default=other)
         self.codes[feature] = found
@@ -169,14 +171,10 @@ def _values(columns: Sequence[OneHot | Ctr], cells: Cells, hashes: np.ndarray) -
     return found
 
 
-def _is_whole(text: str) -> bool:
-    return text.lstrip("-").isdecimal() and text.isascii() and str(int(text)) == text and abs(int(text)) < 2**63
-
-
-def _lookup(g: GraphBuilder, x: Value, *, values: list[int], default: int, **keys: list[str] | list[int]) -> Value:
+def _lookup(g: GraphBuilder, x: Value, *, values: list[int], default: int, **keys: Any) -> Value:
     """LabelEncoder to whole numbers; nothing to look up is a constant."""
     if not values:
-        return g.expand(g.constant(np.full((1, 1), default, np.int64)), [x.dim(0), 1])  # type: ignore[list-item]
+        return g.expand(g.constant(np.full((1, 1), default, np.int64)), [x.dim(0), 1])
     return g.call(  # type: ignore[no-any-return]
         "LabelEncoder", x, domain=ML_DOMAIN, values_int64s=values, default_int64=default, **keys
     )

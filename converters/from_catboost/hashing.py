@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -11,6 +12,7 @@ _MASK = 2**64 - 1
 # constants of the published hash functions
 _K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
 _FOLD = 0x9DDFEA08EB382D69
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 #: Multiplier by which CatBoost hashes a combination of values.
 COMBINE = 0x4906BA494954CB65
 
@@ -18,6 +20,11 @@ COMBINE = 0x4906BA494954CB65
 def category_hash(text: str) -> int:
     """The hash of a category, 32 bits."""
     return city_hash(text.encode("utf-8")) & 0xFFFFFFFF
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is what CatBoost makes of a 64-bit whole number."""
+    return _WHOLE.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 
 def signed(hashes: np.ndarray) -> np.ndarray:
@@ -32,7 +39,7 @@ def powers(count: int) -> list[int]:
 
 def combined(values: Sequence[np.ndarray]) -> np.ndarray:
     """Hashes of combinations: one array of 64-bit numbers for each of their values."""
-    total = np.zeros(np.shape(values[0]), np.uint64)
+    total: np.ndarray = np.zeros(np.shape(values[0]), np.uint64)
     for factor, value in zip(powers(len(values)), values, strict=True):
         total = total + np.uint64(factor) * value
     return total

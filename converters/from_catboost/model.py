@@ -163,9 +163,9 @@ def _table(asked: np.ndarray, splits: Splits, *, values: np.ndarray, **structure
         targets=values.shape[1],
         **structure,
     )
-    problem = broken_links(table)
-    if problem:
-        raise CaptureError(f"the CatBoost model is damaged: {problem}")
+    broken = broken_links(table)
+    if broken:
+        raise CaptureError(f"the CatBoost model is damaged: {broken}")
     return table
 
 

@@ -58,8 +58,8 @@ class CatboostSource(MatrixSource):
         for column in model.columns:  # borders that statistics of categories ask for besides
             for e in column.elements if isinstance(column, Ctr) else ():
                 if e.kind == "above":
-                    own = self.points.values[number[e.feature]]
-                    self.points.values[number[e.feature]] = np.append(own, e.value)
+                    borders = self.points.values[number[e.feature]]
+                    self.points.values[number[e.feature]] = np.append(borders, e.value)
 
     def frame(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Rows as CatBoost takes them: a matrix, or objects where some features are categories."""

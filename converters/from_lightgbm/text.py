@@ -47,7 +47,7 @@ def numbers(text: str, dtype: type = np.float64) -> np.ndarray:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)  # all that an older numpy says about it
-            found = np.fromstring(text, dtype, sep=" ")
+            found: np.ndarray = np.fromstring(text, dtype, sep=" ")
     except (ValueError, DeprecationWarning) as error:
         raise TextError(f"the LightGBM model has something else where numbers should be: {error}") from error
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from booster_check import OPSETS, assert_exact
+from estimator_check import build, sessions
 
 from anyonnx.converters.base import Options
 from anyonnx.converters.from_lightgbm import LightgbmFrontend
@@ -196,3 +197,31 @@ def test_inputs_that_do_not_fit() -> None:
         LightgbmFrontend().load(model, None, Options(21, extra={"raw": True}))
     with pytest.raises(CaptureError, match="not fitted"):
         LightgbmFrontend().load(lgb.LGBMClassifier(), None, Options(21))
+
+
+def test_splits_beside_zero() -> None:
+    """A split at zero has the threshold 1e-35 or -1e-35, and numbers up to that one count as zero."""
+    r = np.random.default_rng(0)
+    x = r.normal(size=(400, 4))
+    x[r.random(x.shape) < 0.5] = 0
+    y = np.sign(x[:, 0]) + 2 * np.sign(x[:, 1]) + 0.1 * x[:, 2]
+    source = assert_exact("lightgbm", train({"objective": "regression"}, x, y), opsets=[21])
+    thresholds = source.model.table.threshold
+    near = float(np.float32(1e-35))
+    assert {near, np.nextafter(-near, -np.inf)} & set(thresholds.tolist())
+    tiny = np.array([0, 1e-36, -1e-36, near, -near, 2e-35, -2e-35, 1e-300])
+    rows = np.stack([tiny, tiny[::-1], tiny, tiny], axis=1)
+    for kind in (np.float32, np.float64):
+        own = LightgbmFrontend().load(source.native(), None, Options(21, extra={"dtype": np.dtype(kind).name}))
+        given = {"X": rows.astype(kind)}
+        for session in sessions(build(own, 21)):
+            assert np.abs(session.run(None, given)[0] - own.run(given)["variable"]).max() < 1e-14
+
+
+def test_some_rounds() -> None:
+    x, y = wine()
+    model = train({"objective": "multiclass", "num_class": 3}, x, y)
+    source = assert_exact("lightgbm", model, dtypes=["float64"], rounds=(2, 6))
+    assert source.model.iterations == 4
+    with pytest.raises(InputSpecError, match="holds no rounds"):
+        LightgbmFrontend().load(model, None, Options(21, extra={"rounds": "5:5"}))
