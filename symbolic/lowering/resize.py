@@ -107,6 +107,11 @@ def _by_matrices(
     if scales is not None and scales.array is not None:  # axes that stay may be open
         axes = [a for a, scale in zip(axes, scales.array.tolist(), strict=True) if scale != 1]
         given = g.constant(scales.array[scales.array != 1])
+    elif scales is None and sizes is not None and sizes.dims is not None:
+        changed = [(a, size) for a, size in zip(axes, sizes.dims, strict=True) if size is None or size != x.dim(a)]
+        axes = [a for a, _ in changed]
+        fixed = [size for _, size in changed if isinstance(size, int)]
+        given = g.constant(np.array(fixed, np.int64)) if len(fixed) == len(changed) else None
     old = [size for size in (x.dim(a) for a in axes) if isinstance(size, int)]
     plain = kind != "nearest" and mode != "tf_crop_and_resize" and policy == "stretch" and x.element in FLOATS
     if given is None or given.array is None or len(old) < len(axes) or not plain:
