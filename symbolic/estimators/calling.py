@@ -109,6 +109,15 @@ TRAINING = frozenset({
     "tol", "validation_fraction", "var_smoothing", "verbose", "warm_start",
 })  # fmt: skip
 
+#: Why an estimator has no symbolic function, where that is known.
+_REASONS = {
+    "sklearn.feature_extraction.text.HashingVectorizer": "it hashes terms that are not known beforehand (docs/sklearn.md)",
+    "sklearn.feature_extraction.FeatureHasher": "it hashes terms that are not known beforehand (docs/sklearn.md)",
+    "sklearn.feature_extraction.DictVectorizer": "its rows are dicts, which ONNX doesn't have",
+    "sklearn.feature_extraction.image.PatchExtractor": "it makes several rows of one",
+    "sklearn.preprocessing.MultiLabelBinarizer": "its rows are sets, which ONNX doesn't have",
+}
+
 #: What a subclass may bring of its own without predicting otherwise.
 _HARMLESS = frozenset({
     "fit", "fit_transform", "fit_predict", "fit_resample", "partial_fit", "score", "get_params", "set_params",
@@ -389,5 +398,10 @@ def require(est: Any, place: str, opset: int) -> None:
     """
     from .custom import methods_of
 
-    uses = [(name_of(e), at) for e, at in walk(est, place) if find(e, opset) is None and not methods_of(e)]
-    registry.require(DIALECT, uses, opset)
+    missing: dict[str, list[str]] = {}
+    for inner, at in walk(est, place):
+        if find(inner, opset) is None and not methods_of(inner):
+            missing.setdefault(name_of(inner), []).append(at)
+    if missing:
+        found = [MissingOp(DIALECT, n, len(at), tuple(at[:3]), _REASONS.get(n, "")) for n, at in missing.items()]
+        raise UnsupportedOps(found)

@@ -45,12 +45,6 @@ def tfidf_transformer(g: GraphBuilder, x: Features, est: Any) -> Sparse:
     return Sparse(_weighed(g, matrix(g, x), est))
 
 
-@symbolic(DIALECT, _MODULE + "HashingVectorizer")
-def hashing_vectorizer(g: GraphBuilder, x: Features, est: Any) -> Sparse:
-    """HashingVectorizer: refused, its terms are not known beforehand"""
-    raise unsupported(g, est, "it hashes terms that are not known beforehand, and ONNX can't read unknown characters")
-
-
 def _weighed(g: GraphBuilder, counts: Value, est: Any) -> Value:
     params = read(g, est, "norm", "use_idf", "sublinear_tf", ignore=("smooth_idf",))
     rows = as_float(g, counts)
