@@ -111,8 +111,8 @@ TRAINING = frozenset({
 
 #: Why an estimator has no symbolic function, where that is known.
 _REASONS = {
-    "sklearn.feature_extraction.text.HashingVectorizer": "it hashes terms that are not known beforehand (docs/sklearn.md)",
-    "sklearn.feature_extraction.FeatureHasher": "it hashes terms that are not known beforehand (docs/sklearn.md)",
+    "sklearn.feature_extraction.text.HashingVectorizer": "it hashes terms not known beforehand (docs/sklearn.md)",
+    "sklearn.feature_extraction.FeatureHasher": "it hashes terms not known beforehand (docs/sklearn.md)",
     "sklearn.feature_extraction.DictVectorizer": "its rows are dicts, which ONNX doesn't have",
     "sklearn.feature_extraction.image.PatchExtractor": "it makes several rows of one",
     "sklearn.preprocessing.MultiLabelBinarizer": "its rows are sets, which ONNX doesn't have",
