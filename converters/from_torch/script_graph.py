@@ -22,6 +22,7 @@ from ...symbolic.value import Value
 from . import complex_nodes
 from . import script_numbers as numbers
 from .graph import onnx_dtype
+from .script_decompose import decomposed
 from .script_merge import Merge
 from .script_program import Block, Op, dtype_of
 from .script_values import Items, Memory, Record, Table, Tensor, leaves
@@ -200,7 +201,12 @@ class ScriptWalk:
         row = self.lookup(op, complex_)
         schema = op.schema
         if row is None:
-            raise self._missing(op)
+            parts = decomposed(self, op, args)
+            if parts is None:
+                raise self._missing(op)
+            made: list[Any] = [self.tensor(r) if isinstance(r, (Value, Complex)) else r for r in parts]
+            single = len(schema.returns) == 1 and str(schema.returns[0].type).startswith("List")
+            return [self.memory.items(made)] if single else made
 
         def call(first: Value | None = None) -> Sequence[Any]:
             positional, keywords = self._arguments(op, args, first)

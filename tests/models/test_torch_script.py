@@ -250,6 +250,13 @@ def test_structures(name):
     check(make(), inputs, expect=expect, opsets=[13, 21])
 
 
+def test_weights_keep_their_names_and_memory():
+    compiled = script(nn.Sequential(nn.Linear(64, 64), nn.ReLU()))
+    model = to_onnx(compiled, ["float32[n,64]"], compare=False, optimize=False).model
+    weight = model.graph.initializers["0.weight"].const_value
+    assert np.shares_memory(weight.numpy(), compiled.state_dict()["0.weight"].numpy())
+
+
 def test_names_of_inputs_and_outputs():
     result = check(Nothing(), {"x": X, "mask": "mask:float32[batch,3]"})
     assert [v.name for v in result.model.graph.inputs] == ["x", "mask"]
@@ -406,6 +413,8 @@ def foreign_ops():
     for name in ("first", "second", "third"):
         library.define(f"{name}(Tensor x) -> Tensor")
         library.impl(name, lambda x: x * 2, "CompositeExplicitAutograd")
+    library.define("scaled(Tensor x, float factor) -> (Tensor, Tensor)")
+    library.impl("scaled", lambda x, factor: (torch.relu(x * factor), x.mean(-1)), "CompositeImplicitAutograd")
     yield
     library._destroy()
 
@@ -423,6 +432,17 @@ def test_missing_operators_are_all_named(foreign_ops):
         to_onnx(script(Rare()), ["x:float32[3,3]"])
     names = [op.name for op in caught.value.missing]
     assert sorted(names) == ["anyonnx_test::first.default", "anyonnx_test::second.default"]
+
+
+def test_operators_with_a_decomposition(foreign_ops):
+    class Composite(nn.Module):
+        def forward(self, x):
+            y, mean = torch.ops.anyonnx_test.scaled(x.flatten(1), 2.0)
+            if bool(mean.sum() > 0):
+                y, mean = torch.ops.anyonnx_test.scaled(y, 0.5)
+            return y, mean
+
+    check(Composite(), ["x:float32[batch,3,n]"], expect=("Relu", "If"))
 
 
 def test_branches_that_cannot_be_joined():
