@@ -16,6 +16,8 @@ from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Classified, Features, MultiClassified, matrix, read, together
 
+_FIELDS = ("left_child", "right_child", "feature", "threshold", "missing_go_to_left")
+
 
 def read_trees(
     trees: Sequence[Any],
@@ -36,44 +38,47 @@ def read_trees(
         values: Values of the nodes of each tree, [nodes, K]; those that the tree holds where None.
         columns: Features that each tree sees; all where None.
     """
-    nodes = np.concatenate([t.__getstate__()["nodes"] for t in trees])
+    nodes = [t.__getstate__()["nodes"] for t in trees]
+    counts = [len(n) for n in nodes]
+    left, right, feature, threshold, missing_left = (np.concatenate([n[f] for n in nodes]) for f in _FIELDS)
     held = np.concatenate([t.value.reshape(t.node_count, -1) for t in trees] if values is None else list(values))
     if scale is not None:
         held = scale * held
-    left = nodes["left_child"]
-    _check_nodes(nodes, [t.node_count for t in trees], features)
-    feature = nodes["feature"]
+    is_leaf = left == -1
+    _check_nodes(left, right, feature, ~is_leaf, counts, features)
     if columns is not None:
         feature = np.concatenate([
             np.asarray(seen)[np.maximum(t.feature, 0)] for seen, t in zip(columns, trees, strict=True)
         ])  # fmt: skip
     return from_nodes(
-        [t.node_count for t in trees],
+        counts,
         features=features,
         narrow=True,
         left=left,
-        right=nodes["right_child"],
-        is_leaf=left == -1,
+        right=right,
+        is_leaf=is_leaf,
         feature=feature,
-        threshold=nodes["threshold"],
-        missing_left=nodes["missing_go_to_left"],
+        threshold=threshold,
+        missing_left=missing_left,
         values=held,
         targets=outputs or held.shape[1],
         tree_target=None if outputs is None else np.arange(len(trees)) % outputs,
     )
 
 
-def _check_nodes(nodes: np.ndarray, counts: list[int], features: int) -> None:
+def _check_nodes(
+    left: np.ndarray, right: np.ndarray, feature: np.ndarray, split: np.ndarray, counts: list[int], features: int
+) -> None:
     """Refuses nodes that point outside their tree: scikit-learn would read past its memory, or run for ever."""
-    split = np.flatnonzero(nodes["left_child"] != -1)
     sizes = np.asarray(counts)
-    count = np.repeat(sizes, sizes)[split]
-    number = split - np.repeat(np.cumsum(sizes) - sizes, sizes)[split]
-    sound = (nodes["feature"][split] >= 0) & (nodes["feature"][split] < features)
-    for side in ("left_child", "right_child"):  # a child always comes after its parent
-        sound &= (nodes[side][split] > number) & (nodes[side][split] < count)
-    if not sound.all():
-        raise TranslationError(f"{int((~sound).sum())} nodes of the trees point nowhere: the model is damaged")
+    number = np.arange(len(split)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    count = np.repeat(sizes, sizes)
+    sound = (feature >= 0) & (feature < features)
+    for child in (left, right):  # a child always comes after its parent
+        sound &= (child > number) & (child < count)
+    broken = int((split & ~sound).sum())
+    if broken:
+        raise TranslationError(f"{broken} nodes of the trees point nowhere: the model is damaged")
 
 
 def _votes(g: GraphBuilder, x: Features, est: Any, trees: Sequence[Any]) -> Value:

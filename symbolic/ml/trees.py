@@ -110,26 +110,28 @@ def from_nodes(
         members: Category sets of MEMBER nodes, by node number through all trees.
     """
     sizes = np.asarray(counts, np.int64)
-    start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    tree = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    split = ~is_leaf
+    start = np.cumsum(sizes) - sizes
+    split, leaf = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
     # split and leaf numbers of every node, in node order
-    number = np.where(split, np.cumsum(split) - 1, ~(np.cumsum(is_leaf) - 1))
-    offset = start[tree[split]]
-    leaf_tree = tree[is_leaf]
+    number = np.empty(len(is_leaf), np.int64)
+    number[split], number[leaf] = np.arange(len(split)), ~np.arange(len(leaf))
+    trees = np.arange(len(sizes), dtype=np.int32)
+    leaves = np.diff(np.searchsorted(leaf, np.append(start, len(is_leaf))))
+    split_tree, leaf_tree = np.repeat(trees, sizes - leaves), np.repeat(trees, leaves)
+    offset = np.repeat(start, sizes - leaves)
     return TreeTable(
         features=features,
         narrow=narrow,
         feature=feature[split].astype(np.int64),
         threshold=threshold[split].astype(np.float64),
-        mode=np.zeros(int(split.sum()), np.uint8) if mode is None else mode[split].astype(np.uint8),
+        mode=np.zeros(len(split), np.uint8) if mode is None else mode[split].astype(np.uint8),
         yes=number[left[split] + offset],
         no=number[right[split] + offset],
         missing_yes=missing_left[split].astype(bool),
-        split_tree=tree[split],
+        split_tree=split_tree,
         leaf_tree=leaf_tree,
         roots=number[start],
-        values=np.ascontiguousarray(values[is_leaf], np.float64),
+        values=np.ascontiguousarray(values[leaf], np.float64),
         targets=targets,
         target=None if tree_target is None else np.asarray(tree_target, np.int64)[leaf_tree],
         members={int(number[node]): found for node, found in (members or {}).items()},
