@@ -657,9 +657,9 @@ CASES: dict[str, tuple[list[str], Callable[..., Any]]] = {
         ),
     ),
     "counters": (  # the last of the low half, the last of all
-        ["k:uint64[1]"],
+        ["k:int64[1]"],
         lambda k: [
-            draw(shape=[23], key=k, counter=tf.constant([2**64 - 2, high], tf.uint64), alg=1)
+            draw(shape=[23], key=tf.cast(k, tf.uint64), counter=tf.constant([2**64 - 2, high], tf.uint64), alg=1)
             for draw in (tf.raw_ops.StatelessRandomUniformV2, tf.raw_ops.StatelessTruncatedNormalV2)
             for high in (5, 2**64 - 1)
         ],
