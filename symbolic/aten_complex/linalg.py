@@ -30,6 +30,14 @@ def _solved(g: GraphBuilder, a: Number, b: Number, left: bool) -> tuple[Complex,
     return from_column(g, x), info
 
 
+def _hermitian(g: GraphBuilder, x: Complex, lower: bool) -> Complex:
+    """The Hermitian matrix of one triangle; the imaginary part of the diagonal doesn't count."""
+    half = as_complex(g, each(x, lambda part: tril(g, part, -1) if lower else triu(g, part, 1)))
+    across = as_complex(g, _transposed(g, half))
+    diagonal = tril(g, triu(g, x.real))
+    return Complex(g.Add(g.Add(half.real, across.real), diagonal), g.Sub(half.imag, across.imag))
+
+
 @symbolic(DIALECT, "_linalg_solve_ex")
 def linalg_solve_ex(
     g: GraphBuilder, A: Number, B: Number, left: bool = True, check_errors: bool = False
@@ -76,7 +84,8 @@ def linalg_pinv(g: GraphBuilder, self: Complex, atol: Any = None, rtol: Any = No
         raise refused(g, "linalg_pinv", "a matrix of open size")
     if atol is None and rtol is None:  # the default goes by the size
         rtol = max(rows, columns) * float(np.finfo(self.element.numpy()).eps)
-    return from_embedded(g, linalg_factors.linalg_pinv(g, embedded(g, self), atol, rtol, hermitian))
+    matrix = _hermitian(g, self, True) if hermitian else self
+    return from_embedded(g, linalg_factors.linalg_pinv(g, embedded(g, matrix), atol, rtol, hermitian))
 
 
 @symbolic(DIALECT, "linalg_matrix_exp", "matrix_exp")
@@ -108,9 +117,5 @@ def linalg_eigh(g: GraphBuilder, A: Complex, UPLO: str = "L", compute_v: bool = 
 @symbolic(DIALECT, "linalg_eigvalsh")
 def linalg_eigvalsh(g: GraphBuilder, self: Complex, UPLO: str = "L") -> Value:
     """aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor"""
-    lower = UPLO.upper() == "L"
-    half = as_complex(g, each(self, lambda part: tril(g, part, -1) if lower else triu(g, part, 1)))
-    across = as_complex(g, _transposed(g, half))
-    diagonal = tril(g, triu(g, self.real))  # its imaginary part doesn't count
-    whole = Complex(g.Add(g.Add(half.real, across.real), diagonal), g.Sub(half.imag, across.imag))
+    whole = _hermitian(g, self, UPLO.upper() == "L")
     return every_second(g, linalg_factors.linalg_eigh(g, embedded(g, whole), UPLO, False)[0])

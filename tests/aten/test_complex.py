@@ -125,6 +125,7 @@ ROWS = table(
     ("solve_right", lambda a, b: LA.solve(a, b, left=False), "z[n,3,3] z[n,2,3]"),
     ("solve_triangular", lambda a, b: LA.solve_triangular(a, b, upper=True, unitriangular=True), "c[n,3,3] c[n,3,2]"),
     ("pinv", LA.pinv, "c[3,2]"),
+    ("pinv_hermitian", lambda a: LA.pinv(a, hermitian=True), "c[3,3]"),
     ("matrix_exp", LA.matrix_exp, "z[n,3,3]"),
     ("svdvals", LA.svdvals, "z[n,3,2]"),
     ("eigvalsh", LA.eigvalsh, "c[n,3,3]"),
