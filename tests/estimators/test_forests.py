@@ -53,7 +53,13 @@ REGRESSORS = {
     "boosting": GradientBoostingRegressor(n_estimators=30, random_state=0),
     "boosting huber": GradientBoostingRegressor(n_estimators=10, loss="huber", random_state=0),
     "histogram": HistGradientBoostingRegressor(max_iter=30),
+    "boosting quantile": GradientBoostingRegressor(n_estimators=5, loss="quantile", alpha=0.3, random_state=0),
+    "boosting absolute": GradientBoostingRegressor(n_estimators=5, loss="absolute_error", random_state=0),
     "histogram poisson": HistGradientBoostingRegressor(max_iter=10, loss="poisson"),
+    "histogram gamma": HistGradientBoostingRegressor(max_iter=5, loss="gamma"),
+    "histogram quantile": HistGradientBoostingRegressor(max_iter=5, loss="quantile", quantile=0.3),
+    "histogram absolute": HistGradientBoostingRegressor(max_iter=5, loss="absolute_error"),
+    "histogram rising": HistGradientBoostingRegressor(max_iter=5, monotonic_cst=[1, -1] + 8 * [0]),
 }
 
 
