@@ -115,7 +115,8 @@ def _explore(est: Any, origins: _Origins, profiles: list[Profile]) -> _Origins:
         for name, transformer, _ in est.transformers_:
             indices = est._transformer_to_input_indices.get(name, ())
             if not (isinstance(transformer, str) and transformer == "drop"):
-                found += _explore(transformer, [origins[int(i)] for i in indices], profiles)
+                own = [origins[int(i)] if int(i) < len(origins) else None for i in indices]
+                found += _explore(transformer, own, profiles)
         return found
     if hasattr(est, "transformer_list"):
         return [o for _, t in est.transformer_list for o in _explore(t, origins, profiles)]
@@ -217,7 +218,7 @@ def _line(est: Any, width: int) -> tuple[np.ndarray, np.ndarray] | None:
         return 1 / np.asarray(est.scale_), zeros
     if name == "SimpleImputer":
         return None if any(s is None or s != s for s in est.statistics_) else (ones, zeros)
-    return (ones, zeros) if name == "FunctionTransformer" else None
+    return (ones, zeros) if name == "FunctionTransformer" and est.func is None else None
 
 
 # --- rows ----------------------------------------------------------------------------------------------------------

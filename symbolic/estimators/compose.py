@@ -17,6 +17,7 @@ from .calling import (
     Sparse,
     call,
     children,
+    columns,
     hstack,
     matrix,
     read,
@@ -69,6 +70,10 @@ def column_transformer(g: GraphBuilder, x: Features, est: Any) -> Features:
         parts.append(_weighted(g, part, weights.get(name)))
     if not parts:
         raise unsupported(g, est, "it drops all columns")
+    if getattr(est, "_sklearn_output_config", {}).get("transform") in ("pandas", "polars"):
+        # a DataFrame keeps the dtype of each column
+        own = [c for part in parts for c in columns(g, part)]
+        return Frame(tuple(est.get_feature_names_out()), tuple(own))
     if len(parts) == 1 and not est.sparse_output_ and not isinstance(parts[0], Sparse):
         return parts[0]
     side_by_side = hstack(g, parts)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from estimator_check import assert_same, data
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
@@ -159,3 +166,69 @@ def test_sparse_features_are_scaled_as_scikit_learn_scales_them():
     model = make_pipeline(columns, StandardScaler(with_mean=False), FINALS["forest"]).fit(frame, Y)
     assert columns.fit(frame).sparse_output_
     assert_same(model, frame, [11, 21])
+
+
+def _small_frame() -> pd.DataFrame:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "a": generator.normal(size=150), "b": generator.integers(0, 9, 150), "w": generator.choice(["x", "y", "z"], 150),
+        "v": generator.choice(["p", "q"], 150), "flag": generator.random(150) > 0.5,
+    })  # fmt: skip
+    frame["kind"], frame["number"] = pd.Categorical(frame["w"]), frame["b"].astype("Int64")
+    return frame
+
+
+def _scaled_and_coded(**options) -> ColumnTransformer:
+    parts = [("n", StandardScaler(), ["a", "b"]), ("w", OneHotEncoder(handle_unknown="ignore"), ["w", "v"])]
+    return ColumnTransformer(parts, **options)
+
+
+LINE = LogisticRegression()
+TREES = RandomForestClassifier(4, random_state=0)
+OF_FRAMES = {
+    "union": make_pipeline(
+        FeatureUnion([("a", _scaled_and_coded()), ("b", make_column_transformer((MinMaxScaler(), ["a"])))]), LINE
+    ),
+    "nested": make_pipeline(
+        ColumnTransformer([("in", _scaled_and_coded(), ["a", "b", "w", "v"]), ("p", "passthrough", ["flag"])]), TREES
+    ),
+    "frames between": make_pipeline(
+        ColumnTransformer(
+            [("n", SimpleImputer(), ["a", "b"]), ("w", "passthrough", ["w", "v"])], verbose_feature_names_out=False
+        ).set_output(transform="pandas"),
+        _scaled_and_coded(),
+        LINE,
+    ),
+    "new columns": make_pipeline(
+        FunctionTransformer(lambda f: f.assign(r=f["a"] / (f["b"] + 1))),
+        make_column_transformer((StandardScaler(), ["r", "a"]), (OneHotEncoder(), ["w"])),
+        LINE,
+    ),
+    "kinds": make_pipeline(
+        make_column_transformer((OrdinalEncoder(), ["kind", "flag"]), ("passthrough", ["a", "number"])), TREES
+    ),
+    "rest": ColumnTransformer(
+        [("x", OrdinalEncoder(), ["w"]), ("t", "drop", ["v", "kind", "number"])], remainder="passthrough"
+    ),
+    "stack": StackingClassifier([
+        ("p", make_pipeline(_scaled_and_coded(), LINE)),
+        ("q", make_pipeline(make_column_transformer((OrdinalEncoder(), ["w"])), TREES)),
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_compositions_of_frames(name):
+    frame = _small_frame()
+    assert_same(clone(OF_FRAMES[name]).fit(frame, frame["a"] > 0), frame, [11, 21], limit=1e-12)
+
+
+def test_sparse_rows():
+    x = scipy.sparse.random(80, 6, density=0.3, random_state=0, format="csr")
+    y = np.asarray(x.sum(axis=1)).ravel() > 0.8
+    for model in (
+        make_pipeline(MaxAbsScaler(), LINE),
+        make_pipeline(StandardScaler(with_mean=False), TREES),
+        TruncatedSVD(2, random_state=0),
+    ):
+        assert_same(clone(model).fit(x, y), x, [21], limit=1e-12)
