@@ -109,7 +109,7 @@ def _from_module(module: Any, inputs: Any, options: Options) -> Source:
         shown = " and ".join(OPTIONS[o] for o in scripted_only)
         raise InputSpecError(f"{shown} is for TorchScript: say --capture script (capture='script') with a module")
     if how == "script":
-        return script_source(scripted(module), inputs, options, description)
+        return script_source(scripted(module), inputs, options, description, module)
     arguments = bind(module, inputs, options.dynamic)
     try:
         program = capture(module, arguments)
@@ -125,7 +125,7 @@ def _from_module(module: Any, inputs: Any, options: Options) -> Source:
 def _scripted_instead(module: Any, inputs: Any, options: Options, description: str, error: CaptureError) -> Source:
     """What torch.export can't capture, through TorchScript; the first error stands where that can't either."""
     try:
-        return script_source(scripted(module), inputs, options, f"{description}, through TorchScript")
+        return script_source(scripted(module), inputs, options, f"{description}, through TorchScript", module)
     except AnyonnxError as second:
         raise CaptureError(f"{error}\n  torch.jit.script, tried next: {str(second).splitlines()[0]}") from error
 

@@ -62,8 +62,17 @@ def scripted(module: Any) -> Any:
             child.training = mode
 
 
-def script_source(module: Any, inputs: Any, options: Options, description: str) -> ScriptSource:
+def script_source(
+    module: Any, inputs: Any, options: Options, description: str, original: Any = None
+) -> ScriptSource:  # fmt: skip
     """A TorchScript module with its inputs.
+
+    Args:
+        module: The ``ScriptModule``.
+        inputs: What the caller gave.
+        options: What the caller asked for.
+        description: One line for people.
+        original: The module that it was compiled from, if any: the result is compared with that.
 
     Raises:
         InputSpecError: The inputs or options don't fit its method.
@@ -84,7 +93,9 @@ def script_source(module: Any, inputs: Any, options: Options, description: str) 
     for name, carried in states.items():
         carried.open((options.dynamic or {}).get(name, {}))
     arguments = bind(_Signature(method), given, opened or None)
-    return ScriptSource(module, method, program, arguments, states, options, description or "TorchScript (torch)")
+    source = ScriptSource(module, method, program, arguments, states, options, description or "TorchScript (torch)")
+    source.original = None if state or method.name != "forward" else original
+    return source
 
 
 class _Signature:
@@ -199,6 +210,7 @@ class ScriptSource(Source):
     """
 
     framework = "torch"
+    original: Any = None
 
     def __init__(
         self, module: Any, method: Any, program: Block, arguments: Arguments, states: Mapping[str, Carried],
@@ -274,9 +286,15 @@ class ScriptSource(Source):
     # --- running -----------------------------------------------------------------------------------------------------
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
-        """Runs the method from the state that the file has."""
+        """Runs the method from the state that the file has; of a compiled module, the module itself."""
         result, states = self._call(inputs)
         found = dict(_result_leaves(result))
+        if self.original is not None:
+            # compiled, a module may return more around the same tensors
+            given = [leaf for leaf in found.values() if leaf is not None]
+            if len(given) != len(self._places):
+                raise CaptureError(f"compiled, the module returns {len(self._places)} tensors, else {len(given)}")
+            found = dict(zip(self._places, given, strict=True))
         values = [found.get(path) for path in self._places]
         missing = [n for n, v in zip(self.output_names, values, strict=False) if v is None]
         if missing:
@@ -299,7 +317,7 @@ class ScriptSource(Source):
             for name, tensor in zip(self.states, tensors[count:], strict=True):
                 _set(self.module, name, tensor)
             try:
-                result = self.method(*args, **kwargs)
+                result = self._run_original(args, kwargs) if self.original is not None else self.method(*args, **kwargs)
             except (*FAILURES, torch.jit.Error) as error:
                 lines = [line.strip() for line in str(error).splitlines() if line.strip()]
                 raise CaptureError(
@@ -307,6 +325,15 @@ class ScriptSource(Source):
                 ) from error
             states = [_get(self.module, name).clone() for name in self.states]
         return result, states
+
+    def _run_original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        modes = [(m, m.training) for m in self.original.modules()]
+        self.original.eval()
+        try:
+            return self.original(*args, **kwargs)
+        finally:
+            for child, mode in modes:
+                child.training = mode
 
     # --- translating -------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from anyonnx.converters.api import to_onnx
-from anyonnx.symbolic.errors import AnyonnxError, CaptureError, InputSpecError, TranslationError, UnsupportedOps
+from anyonnx.symbolic.errors import (
+    AnyonnxError,
+    CaptureError,
+    InputSpecError,
+    ParityError,
+    TranslationError,
+    UnsupportedOps,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),
@@ -470,6 +477,20 @@ def test_script_takes_over_where_export_gives_up():
 
 def test_script_on_request():
     assert kinds(to_onnx(nn.Linear(3, 2).eval(), ["input:float32[batch,3]"], capture="script")) == {"Gemm"}
+
+
+class Differs(nn.Module):
+    """Eagerly another function than compiled."""
+
+    def forward(self, x):
+        y = x * 2 if torch.jit.is_scripting() else x * 3
+        return y if bool(x.sum() > -1e9) else -y
+
+
+def test_what_compiling_changes_is_found_out():
+    with pytest.raises(ParityError):
+        to_onnx(Differs(), [X])
+    assert to_onnx(script(Differs()), [X]).parity.passed
 
 
 def test_both_captures_fail():
