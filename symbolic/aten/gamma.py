@@ -12,7 +12,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .error_function import erfc_double
-from .promotion import DataType, Scalar, as_float, cast, float_type, value_of
+from .promotion import DataType, Scalar, cast, float_type, value_of
 from .series import horner, in_double, register_function
 from .shape import broadcast_tensors
 
@@ -87,7 +87,8 @@ def polygamma(g: GraphBuilder, n: int, self: Value) -> Value:
         return cast(g, _digamma(g, x), dtype)
     if n == 1:
         # torch's own sine: at the poles it isn't quite zero
-        sine = cast(g, g.Sin(g.Mul(as_float(g, self), _PI)), _DOUBLE)
+        single = x if dtype == _DOUBLE else cast(g, x, DataType.FLOAT)
+        sine = cast(g, g.Sin(g.Mul(single, _PI)), _DOUBLE)
         return cast(g, _trigamma(g, x, sine), dtype)
     factor = (-1.0) ** (n + 1) * math.factorial(n)
     return cast(g, g.Mul(_zeta(g, value_of(g, n + 1.0, _DOUBLE), x), factor), dtype)

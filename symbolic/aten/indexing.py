@@ -236,6 +236,8 @@ def _scatter_nd(g: GraphBuilder, base: Value, at: Value, updates: Value, accumul
     dtype = base.element
     if dtype in NARROW or (dtype == DataType.BOOL and accumulate):
         base, updates = cast(g, base, DataType.INT32), cast(g, updates, DataType.INT32)
+    elif dtype in (DataType.FLOAT16, DataType.BFLOAT16) and accumulate:
+        base, updates = cast(g, base, DataType.FLOAT), cast(g, updates, DataType.FLOAT)
     return cast(g, g.ScatterND(base, at, updates, reduction="add" if accumulate else "none"), dtype)
 
 
@@ -292,6 +294,8 @@ def _scatter(g: GraphBuilder, self: Value, dim: int, index: Value, src: Value, r
         src = g.Slice(src, [0] * src.rank, ends, list(range(src.rank)))
     if dtype in NARROW or (dtype == DataType.BOOL and reduction != "none"):
         self, src = cast(g, self, DataType.INT32), cast(g, src, DataType.INT32)
+    elif dtype in (DataType.FLOAT16, DataType.BFLOAT16) and reduction != "none":
+        self, src = cast(g, self, DataType.FLOAT), cast(g, src, DataType.FLOAT)
     result = g.ScatterElements(
         self, cast(g, index, DataType.INT64), src, axis=axis_of(dim, self.rank), reduction=reduction
     )  # fmt: skip

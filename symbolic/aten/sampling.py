@@ -14,17 +14,22 @@ from .promotion import DataType, Scalar, cast, is_float, unsupported, value_of
 from .shape import sizes
 
 Sizes = Sequence[Any]
+_SHORT = (DataType.FLOAT16, DataType.BFLOAT16)
 
 
 def _uniform(g: GraphBuilder, size: Sizes, dtype: DataType) -> Value:
-    """Uniform numbers from 0 up to 1."""
+    """Uniform numbers from 0 up to 1; those of 16 bits are drawn in 32."""
+    if dtype in _SHORT:
+        return cast(g, _uniform(g, size, DataType.FLOAT), dtype)
     if all(isinstance(s, int) for s in size):
         return g.RandomUniform(shape=list(size), dtype=dtype)
     return g.RandomUniformLike(filled(g, size, 0, dtype))
 
 
 def _normal(g: GraphBuilder, size: Sizes, dtype: DataType) -> Value:
-    """Normally distributed numbers."""
+    """Normally distributed numbers; those of 16 bits are drawn in 32."""
+    if dtype in _SHORT:
+        return cast(g, _normal(g, size, DataType.FLOAT), dtype)
     if all(isinstance(s, int) for s in size):
         return g.RandomNormal(shape=list(size), dtype=dtype)
     return g.RandomNormalLike(filled(g, size, 0, dtype))

@@ -104,7 +104,7 @@ def log1p(g: GraphBuilder, self: Value) -> Value:
     u = g.Add(x, 1.0)
     rest = g.Sub(u, 1.0)
     exact = g.Or(g.Equal(rest, 0.0), g.IsInf(x))
-    fixed = g.Div(g.Mul(g.Log(u), x), g.Where(exact, 1.0, rest))
+    fixed = g.Mul(g.Log(u), g.Div(x, g.Where(exact, 1.0, rest)))
     return g.Where(g.Equal(rest, 0.0), x, g.Where(g.IsInf(x), g.Log(u), fixed))
 
 

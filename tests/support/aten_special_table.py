@@ -111,3 +111,7 @@ row("avg_pool_of_integers", lambda x: F.avg_pool2d(x, 3, 2, 1, True), "l[2,3,8,9
 row("unique_of_flags", lambda x: torch.unique(x, return_counts=True), "b[n,6]", "i[n]")
 row("flags", lambda x, y: (torch.kron(x, y), torch.addr(torch.outer(x, y), x, y)), "b[n] b[4]")
 row("cosine_embedding_of_flags", lambda x, y, t: F.cosine_embedding_loss(x, y, t), "f[n,4] f[n,4] b[n]")
+row("half_scatter", lambda x, y: torch.scatter_add(x, 1, torch.tensor([[0, 1, 0]]).expand(3, 3), y), "h[3,4] h[3,3]")
+row("half_index_put", lambda x, y: x.index_put((torch.tensor([0, 0, 2]),), y, accumulate=True), "h[3,4] h[3,4]")
+row("half_log1p", lambda x: (torch.log1p(x.exp()), torch.polygamma(1, x)), "h[n,4]")
+row("log1p_large", lambda x: torch.log1p(x.abs() * 1e37), "f[n]")
