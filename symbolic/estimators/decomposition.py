@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 
 from ..builder import GraphBuilder
-from ..ml.dtypes import as_float, in_place, numbers
+from ..ml.dtypes import as_float, cast, in_place, numbers
 from ..ml.linear import affine
 from ..registry import symbolic
 from ..value import Value
@@ -79,19 +78,12 @@ def normal_log_density(g: GraphBuilder, x: Value, est: Any) -> Value:
     """``score_samples`` of PCA and FactorAnalysis: log density of the normal distribution with their covariance."""
     precision = np.asarray(est.get_precision())
     centred = numbers(g, "Sub", x, est.mean_)
-    squares = (
-        g.Mul(centred, affine(g, centred, precision.T, 0.0))
-        if _same(centred, precision)
-        else g.Mul(g.Cast(centred, to=ir.DataType.DOUBLE), affine(g, centred, precision.T, 0.0))
-    )
+    projected = affine(g, centred, precision.T, 0.0)
+    squares = g.Mul(cast(g, centred, projected.element), projected)
     sign, log_det = np.linalg.slogdet(precision)
     constant = 0.5 * (precision.shape[0] * np.log(2.0 * np.pi) - (log_det if sign > 0 else -np.inf))
     kind = squares.element.numpy().type
     return g.Sub(g.Mul(g.ReduceSum(squares, [1], keepdims=0), kind(-0.5)), kind(constant))
-
-
-def _same(x: Value, parameter: np.ndarray) -> bool:
-    return x.element.numpy() == np.result_type(x.element.numpy(), parameter.dtype)
 
 
 @symbolic(DIALECT, "sklearn.preprocessing.PolynomialFeatures")

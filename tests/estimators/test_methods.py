@@ -10,14 +10,21 @@ from sklearn.covariance import EllipticEnvelope, MinCovDet
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import ExtraTreesClassifier, IsolationForest, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesClassifier, IsolationForest, RandomForestRegressor, RandomTreesEmbedding
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import RidgeClassifier
 from sklearn.mixture import GaussianMixture
-from sklearn.neighbors import KernelDensity, KNeighborsClassifier, NearestNeighbors
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.neighbors import (
+    KernelDensity,
+    KNeighborsClassifier,
+    NearestNeighbors,
+    NeighborhoodComponentsAnalysis,
+)
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from anyonnx.symbolic.errors import InputSpecError
@@ -47,6 +54,22 @@ def test_methods_that_are_asked_for():
         assert [o.name for o in proto.graph.output] == ["label", "transformed"]
     line = make_pipeline(StandardScaler(), est).fit(x, y)
     assert_same(line, x, (21,), limit=1e-12, methods=["transform", "decision_function", "predict_proba"])
+
+
+LINES = [
+    (LinearDiscriminantAnalysis(n_components=2), KNeighborsClassifier()),
+    (KMeans(4, n_init=1, random_state=0), DecisionTreeClassifier(max_depth=3)),
+    (PCA(3), SVC()),
+    (NeighborhoodComponentsAnalysis(n_components=2, max_iter=3, random_state=0), RidgeClassifier()),
+    (RandomTreesEmbedding(n_estimators=4, max_depth=3, random_state=0), BernoulliNB()),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("steps", LINES, ids=lambda s: "-".join(type(e).__name__ for e in s))
+def test_transformers_in_front(steps, dtype):
+    x, y = data("wine-scaled", dtype)
+    assert_same(make_pipeline(*steps).fit(x, y), x, (11, 21), limit=1e-4 if dtype == "float32" else 1e-10)
 
 
 def test_methods_that_there_are_not():
