@@ -10,6 +10,7 @@ import numpy as np
 
 from ...symbolic.errors import InputSpecError
 from ...symbolic.estimators.calling import walk
+from ...symbolic.ml.labels import class_array
 from ...symbolic.spec import TensorSpec, parse_spec
 from ..base import Arrays, Options, renamed
 
@@ -22,8 +23,8 @@ class Layout:
     """How rows reach the estimator.
 
     Attributes:
-        kind: ``matrix`` (one [batch, n] input), ``columns`` (a DataFrame, one [batch, 1] input for each column) or
-            ``text`` (a list of strings, one [batch] input).
+        kind: ``matrix`` (one [batch, n] input), ``columns`` (a DataFrame, one [batch, 1] input for each column),
+            ``text`` (a list of strings, one [batch] input) or ``labels`` (a vector of labels, one [batch] input).
         specs: Inputs of the ONNX model.
         columns: Names of the DataFrame's columns, one for each input (or each column of the matrix); None for none.
         samples: Rows of the given X.
@@ -43,7 +44,7 @@ class Layout:
             arrays = [_with_missing(a) if a.dtype == object else a for a in arrays]
         if self.kind == "text":
             return [str(t) for t in arrays[0]]
-        if self.columns is None:
+        if self.columns is None or self.kind == "labels":
             return arrays[0]
         import pandas as pd
 
@@ -106,6 +107,9 @@ def _from_array(model: Any, x: Any) -> Layout:
     if hasattr(x, "toarray"):
         x = x.toarray()
     array = np.asarray(x)
+    if takes_labels(model):
+        array = _tensor(array.reshape(-1), "y")
+        return Layout("labels", [TensorSpec("X", _dtype_name(array), ("batch",))], None, {"X": _some(array)})
     if array.ndim == 1 and array.dtype.kind in "OUT" and all(isinstance(t, str) for t in array):
         return Layout("text", [TensorSpec("X", "string", ("batch",))], None, {"X": _some(array.astype(object))})
     if array.ndim != 2:
@@ -218,6 +222,8 @@ def _as_specs(inputs: Any) -> list[TensorSpec] | None:
 
 def _from_specs(model: Any, specs: list[TensorSpec]) -> Layout:
     used = used_columns(model)
+    if takes_labels(model) and len(specs) == 1 and len(specs[0].shape) == 1:
+        return Layout("labels", specs)
     if len(specs) == 1 and len(specs[0].shape) == 1 and specs[0].dtype == "string":
         return Layout("text", specs)
     for spec in specs:
@@ -237,6 +243,8 @@ def _from_fit(model: Any, dtype: str) -> Layout:
     if dtype not in ("float32", "float64"):
         raise InputSpecError(f"dtype={dtype!r}: it is float32 or float64")
     used = used_columns(model)
+    if takes_labels(model):
+        return Layout("labels", [TensorSpec("X", _dtype_name(class_array(model.classes_)), ("batch",))])
     if used is not None:
         dtypes = column_dtypes(model, dtype)
         specs = [TensorSpec(str(c), dtypes.get(c, dtype), ("batch", 1)) for c in used]
@@ -276,6 +284,11 @@ def _check_width(model: Any, width: int) -> None:
 def _fit_names(model: Any) -> list[Any] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
+
+
+def takes_labels(model: Any) -> bool:
+    """Whether it transforms labels, not rows."""
+    return type(model).__name__ in ("LabelEncoder", "LabelBinarizer")
 
 
 def entry(model: Any) -> Any:

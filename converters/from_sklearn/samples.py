@@ -52,6 +52,10 @@ def hard_rows(
         run: Runs the estimator; used to see where missing values are allowed.
     """
     generator = np.random.default_rng(seed)
+    if layout.kind == "labels":
+        spec = layout.specs[0]
+        labels = np.asarray(model.classes_).astype(object if spec.dtype == "string" else spec.dtype)
+        return {spec.name: generator.choice(labels, rows)}
     if layout.kind == "text":
         return {layout.specs[0].name: _texts(layout, rows, generator)}
     width = sum(int(s.shape[1]) for s in layout.specs)

@@ -10,6 +10,7 @@ import onnx_ir as ir
 from ..builder import GraphBuilder
 from ..ml.categories import codes, matches, texts
 from ..ml.dtypes import as_float, cast, concat, double
+from ..ml.labels import class_array
 from ..registry import symbolic
 from ..value import Value
 from .calling import DIALECT, Features, Sparse, columns, matrix, read, unsupported
@@ -156,3 +157,29 @@ def target_encoder(g: GraphBuilder, x: Features, est: Any) -> Features:
         code = codes(g, column, est.categories_[i], np.arange(count), count)
         parts.append(g.Gather(table, g.reshape(code, [column.dim(0)]), axis=0))
     return concat(g, parts)
+
+
+@symbolic(DIALECT, _MODULE + "LabelEncoder")
+def label_encoder(g: GraphBuilder, x: Features, est: Any) -> Value:
+    """LabelEncoder.transform(y): the number of each label, -1 for an unknown one"""
+    return g.Squeeze(_label_numbers(g, x, est), [1])
+
+
+@symbolic(DIALECT, _MODULE + "LabelBinarizer")
+def label_binarizer(g: GraphBuilder, x: Features, est: Any) -> Features:
+    """LabelBinarizer.transform(y): pos_label in the column of the label, else neg_label; one column for two labels"""
+    params = read(g, est, "neg_label", "pos_label", "sparse_output")
+    count = len(est.classes_)
+    if est.y_type_ not in ("binary", "multiclass"):
+        raise unsupported(g, est, f"y of type {est.y_type_}")
+    own = np.arange(count) if count > 2 else np.array([1])
+    hot = g.Equal(_label_numbers(g, x, est), own)
+    found = g.Where(hot, np.int64(params.pos_label), np.int64(params.neg_label))
+    return Sparse(found) if params.sparse_output else found
+
+
+def _label_numbers(g: GraphBuilder, x: Features, est: Any) -> Value:
+    label = matrix(g, x)
+    column = g.Unsqueeze(label, [1]) if label.rank == 1 else label
+    classes = class_array(est.classes_)
+    return codes(g, column, classes, np.arange(len(classes)), -1)

@@ -171,8 +171,9 @@ def test_sparse_features_are_scaled_as_scikit_learn_scales_them():
 def _small_frame() -> pd.DataFrame:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame({
-        "a": generator.normal(size=150), "b": generator.integers(0, 9, 150), "w": generator.choice(["x", "y", "z"], 150),
-        "v": generator.choice(["p", "q"], 150), "flag": generator.random(150) > 0.5,
+        "a": generator.normal(size=150), "b": generator.integers(0, 9, 150),
+        "w": generator.choice(["x", "y", "z"], 150), "v": generator.choice(["p", "q"], 150),
+        "flag": generator.random(150) > 0.5,
     })  # fmt: skip
     frame["kind"], frame["number"] = pd.Categorical(frame["w"]), frame["b"].astype("Int64")
     return frame

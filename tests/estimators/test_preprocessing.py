@@ -221,3 +221,11 @@ def test_words_are_imputed():
     frame["words"] = frame.words.astype(object).where(np.arange(200) % 5 > 0, np.nan)
     assert_same(SimpleImputer(strategy="most_frequent").fit(frame), frame, [11, 21])
     assert_same(SimpleImputer(strategy="constant", fill_value="none").fit(frame), frame, [11, 21])
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [3, 1, 7], ["c", "a", "Ü"], [False, True]])
+def test_transformers_of_labels(labels):
+    y = np.array(labels)[np.arange(60) % len(labels)]
+    for encoder in (pp.LabelEncoder(), pp.LabelBinarizer(), pp.LabelBinarizer(neg_label=-2, pos_label=5)):
+        assert_same(encoder.fit(y), y, [11, 21])
+        assert_same(encoder, None, [21])
