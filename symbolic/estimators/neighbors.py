@@ -150,18 +150,17 @@ def _by_output(est: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
 def radius_neighbors_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
     """RadiusNeighborsClassifier.predict_proba(X): (weighted) votes of the rows within the radius, else outlier_label"""
     read(g, est, "weights", "outlier_label", ignore=_SEARCH)
-    if est.outlier_label_ is None:
-        raise unsupported(g, est, "outlier_label=None, which raises an error on rows without neighbours")
     away, inside = _within(g, matrix(g, x), est)
     weights = _weights(g, est, g.Where(inside, away, np.float64(np.inf)), inside)
     none = g.Not(g.Cast(g.ReduceMax(g.Cast(inside, to=ir.DataType.INT32), [1], keepdims=1), to=ir.DataType.BOOL))
     found = []
     for k, (classes, y) in enumerate(zip(*_by_output(est), strict=True)):
         votes = g.MatMul(weights, np.eye(len(classes))[y])
-        at = np.flatnonzero(np.asarray(classes) == est.outlier_label_[k])
-        if len(at) != 1:
-            raise unsupported(g, est, "an outlier_label that is none of the classes")
-        votes = g.Where(none, np.eye(len(classes))[at], votes)
+        if est.outlier_label_ is not None:  # None: scikit-learn takes no rows without neighbours
+            at = np.flatnonzero(np.asarray(classes) == est.outlier_label_[k])
+            if len(at) != 1:
+                raise unsupported(g, est, "an outlier_label that is none of the classes")
+            votes = g.Where(none, np.eye(len(classes))[at], votes)
         proba = g.Div(votes, g.ReduceSum(votes, [1], keepdims=1))
         found.append(Classified(labels.first_greatest(g, proba), np.asarray(classes), proba))
     return found[0] if not est.outputs_2d_ else together(g, found)

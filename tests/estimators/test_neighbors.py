@@ -21,6 +21,7 @@ ESTIMATORS = {
     "minkowski": nb.KNeighborsClassifier(7, p=3, weights="distance"),
     "cosine": nb.KNeighborsClassifier(metric="cosine"),
     "within": nb.RadiusNeighborsClassifier(3.0, weights="distance", outlier_label="most_frequent"),
+    "within, all near": nb.RadiusNeighborsClassifier(50.0),
     "within, manhattan": nb.RadiusNeighborsClassifier(9.0, metric="manhattan", outlier_label="most_frequent"),
     "centroid": nb.NearestCentroid(shrink_threshold=0.3),
     "centroid, priors": nb.NearestCentroid(priors="empirical"),
@@ -84,7 +85,7 @@ def test_several_outputs(est):
     [
         (nb.KNeighborsClassifier(metric="braycurtis"), "braycurtis"),
         (nb.KNeighborsClassifier(weights=np.ones_like), "weights"),
-        (nb.RadiusNeighborsClassifier(50.0), "outlier_label"),
+        (nb.RadiusNeighborsClassifier(50.0, outlier_label=7), "outlier_label"),
     ],
 )
 def test_refusals(est, word):
