@@ -30,15 +30,18 @@ class TracedArray(NDArrayOperatorsMixin):
         g: The builder.
         value: The value.
         base: Array whose data it shares.
+        index: Where in the base it was taken from.
     """
 
     __array_priority__ = 1000
 
-    def __init__(self, g: GraphBuilder, value: Value, base: TracedArray | None = None):
+    def __init__(self, g: GraphBuilder, value: Value, base: TracedArray | None = None, index: Any = None):
         self.builder = g
         self._value = value
         self._base = base
+        self._index = index
         self._version = 0
+        self._written_view: TracedArray | None = None
         self._base_version = base._version if base is not None else 0
         self.read_only = False
 
@@ -47,6 +50,8 @@ class TracedArray(NDArrayOperatorsMixin):
     @property
     def value(self) -> Value:
         """The value as it is now."""
+        if self._written_view is not None:
+            raise TraceError("writing to a view, which changes the array that it was taken from: take a copy")
         if self._base is not None and self._base._changed_since(self._base_version):
             raise TraceError("a view is used after the array that it was taken from was written to: take a copy")
         return self._value
@@ -57,13 +62,18 @@ class TracedArray(NDArrayOperatorsMixin):
         return self._base is not None and self._base._changed_since(self._base_version)
 
     def write(self, value: Value) -> None:
-        """Puts other numbers into the array."""
-        if self._base is not None:
-            raise TraceError("writing to a view, which would change the array that it was taken from: take a copy")
-        if self.read_only:
+        """Puts other numbers into the array.
+
+        A view may be written to where it goes right back to its place, as in ``x[:, 0] += 1``.
+        """
+        if self.read_only or (self._base is not None and self._base.read_only):
             raise TraceError("writing to the array that was given, which its owner may use again: take a copy")
         if value.dtype is not self._value.dtype:
             value = self.builder.Cast(value, to=self._value.element)
+        if self._base is not None:
+            if self._index is None or self._base._base is not None:
+                raise TraceError("writing to a view, which changes the array that it was taken from: take a copy")
+            self._base._written_view = self
         self._value = value
         self._version += 1
 
@@ -132,6 +142,8 @@ class TracedArray(NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, new: Any) -> None:
         from .indexing import put
 
+        if self._written_view is not None and new is self._written_view and index == new._index:
+            self._written_view = None
         put(self, index, new)
 
     # --- what needs numbers ------------------------------------------------------------------------------------------

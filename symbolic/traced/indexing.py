@@ -53,7 +53,7 @@ def get(x: TracedArray, index: Any) -> TracedArray:
                 raise TraceError("several lists of indices at once")
             value, added = _listed(g, value, entry, axis)
             axis += added
-    return TracedArray(g, value, base=x if shares else None)
+    return TracedArray(g, value, base=x if shares else None, index=index if shares else None)
 
 
 def _checked(value: Value, at: int, axis: int) -> int:

@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..dims import Dim
-from .array import TracedArray, _holds_traced, traced
+from .array import TracedArray, TraceError, _holds_traced, traced
 from .frame import TracedFrame
 from .functions import FUNCTIONS
 
@@ -31,6 +31,8 @@ class NumpyHere:
             return lambda shape, dtype=float, **options: self._filled(shape, fill, dtype, options)
         if name == "full":
             return lambda shape, fill, dtype=None, **options: self._filled(shape, fill, dtype, options)
+        if name == "random":
+            raise TraceError("np.random: the result is another one each time")
         if name == "take":  # numpy looks at the array only, not at the indices
             return lambda x, places, *args, **options: FUNCTIONS[np.take](self._builder, x, places, *args, **options)
         return getattr(np, name)

@@ -36,6 +36,9 @@ def columns_written(x):
     y[:, 0] = np.log1p(np.abs(y[:, 1]))
     y[:, [2, 3]] *= 2
     y[x[:, 0] > 0, 1] = -1
+    y[:, 4] += 1
+    y[:, 1:3] *= y[:, :1]
+    y -= 0.5
     return y
 
 
@@ -134,6 +137,13 @@ def _writes_to_a_view(x):
     return column[:, None] + y
 
 
+def _writes_through_a_view(x):
+    y = x.copy()
+    column = y[:, 0]
+    column += 1
+    return y
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
@@ -143,6 +153,8 @@ def _writes_to_a_view(x):
         (lambda x: np.array([[float(v) for v in row] for row in x]), "number of rows"),
         (_writes_to_its_input, "take a copy"),
         (_writes_to_a_view, "take a copy"),
+        (_writes_through_a_view, "take a copy"),
+        (lambda x: x + np.random.normal(), "another one each time"),
         (lambda x: x.astype(str), "text of numbers"),
     ],
 )
