@@ -68,7 +68,7 @@ def like(g: GraphBuilder, value: Value | Complex, before: Value | Complex) -> Va
         return cast(g, as_complex(g, value), before.element)
     if isinstance(value, Complex):
         value = value.real
-    return value if value.dtype is before.dtype else g.Cast(value, to=before.dtype)
+    return value if value.dtype is before.dtype else g.Cast(value, to=before.element)
 
 
 def flat(results: list[Any]) -> list[Value]:

@@ -77,7 +77,7 @@ def _truth(walk: Walk, expression: Any) -> Value:
     if kind in ("And", "Or"):
         first, *rest = (_truth(walk, a) for a in expression.args)
         for value in rest:
-            first = g.call(kind, first, value)
+            first = g.And(first, value) if kind == "And" else g.Or(first, value)
         return first
     if kind in ("Not", "Unequality"):
         inner = expression.args[0] if kind == "Not" else expression.negated
@@ -85,7 +85,8 @@ def _truth(walk: Walk, expression: Any) -> Value:
     sizes = [walk.dims.expression(a) for a in expression.args]
     if kind not in _RELATIONS or any(s is None for s in sizes):
         raise _refuse(walk, "cond", f"the condition {expression} has no counterpart")
-    return g.call(_RELATIONS[kind], *(g.size(s) for s in sizes if s is not None))
+    result: Value = g.call(_RELATIONS[kind], *(g.size(s) for s in sizes if s is not None))
+    return result
 
 
 # --- Loop and Scan ---------------------------------------------------------------------------------------------------

@@ -270,7 +270,7 @@ def test_training_time_ops_are_refused():
 
 
 def test_complex_numbers_without_a_function_are_refused():
-    with pytest.raises(UnsupportedOps, match="linalg_eig.*complex operands"):
+    with pytest.raises(UnsupportedOps, match=r"linalg_eig.*complex operands"):
         converted(lambda a: torch.linalg.eig(torch.complex(a, a))[0], torch.eye(3))
 
 
