@@ -163,7 +163,7 @@ def to_onnx(
     load_plugins(plugins)
     frontend, model = find_frontend(model, framework)
     if float32:
-        single.check_framework(frontend.name)
+        single.check_use(frontend.name, via)
     with stages("load"), _advised(frontend.name, via):
         source = frontend.load(model, inputs, options)
     if via is not None:

@@ -23,12 +23,14 @@ FRAMEWORKS = ("sklearn", "xgboost", "lightgbm", "catboost")
 InputSets = Sequence[Mapping[str, Any]]
 
 
-def check_framework(name: str) -> None:
-    """Refuses the option for models without trees.
+def check_use(name: str, via: str | None) -> None:
+    """Refuses the option where it changes nothing.
 
     Raises:
-        InputSpecError: The framework has none.
+        InputSpecError: The framework has no trees, or another converter translates.
     """
+    if via is not None:
+        raise InputSpecError(f"float32 is an option of this package's own translation, not of {via}")
     if name not in FRAMEWORKS:
         raise InputSpecError(f"float32 is for tree ensembles ({', '.join(FRAMEWORKS)}), not for {name}")
 

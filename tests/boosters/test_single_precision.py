@@ -68,6 +68,9 @@ def test_only_for_trees() -> None:
 
     with pytest.raises(InputSpecError, match="tree ensembles"):
         to_onnx(jnp.sin, ["x:float32[2]"], framework="jax", float32=True)
+    x, y = data()
+    with pytest.raises(InputSpecError, match="not of skl2onnx"):
+        to_onnx(models()["forest"].fit(x, y), x, float32=True, via="skl2onnx")
 
 
 def test_saved_numbers_are_packed_and_read_as_they_are(tmp_path: Path) -> None:
