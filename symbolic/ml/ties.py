@@ -22,39 +22,24 @@ def tree_order(g: GraphBuilder, x: Value, tree: object, metric: Metric) -> Value
     At each node the search turns to the nearer child first, to the left one if both are as near.
     """
     _, rows, nodes, bounds = (np.asarray(a) for a in tree.get_arrays())  # type: ignore[attr-defined]
-    leaves = np.flatnonzero(nodes["is_leaf"] != 0)
-    order = g.expand(g.constant(rows.reshape(1, -1).astype(np.int64)), [x.dim(0), len(rows)])
-    if len(leaves) == 1:
+    batch, leaves = x.dim(0), (len(nodes) + 1) // 2  # a complete tree: its leaves are the last level
+    order = g.expand(g.constant(rows.reshape(1, -1).astype(np.int64)), [batch, len(rows)])
+    if leaves == 1:
         return order
     bound = _box_bound(g, x, bounds, metric) if len(bounds) == 2 else _ball_bound(g, x, nodes, bounds, metric)
-    inner = np.flatnonzero((nodes["is_leaf"] == 0) & (2 * np.arange(len(nodes)) + 2 < len(nodes)))
-    left = g.Gather(bound, 2 * inner + 1, axis=1)
-    right = g.Gather(bound, 2 * inner + 2, axis=1)
-    left_first = g.Cast(g.LessOrEqual(left, right), to=ir.DataType.DOUBLE)
-    start, turns = _turns(len(nodes), inner, leaves)
-    keys = g.Add(g.MatMul(left_first, turns), start)  # rank of each leaf for each query
-    leaf_of = np.zeros(len(rows), np.int64)
-    for i, leaf in enumerate(leaves):
-        leaf_of[nodes["idx_start"][leaf] : nodes["idx_end"][leaf]] = i
-    _, visits = g.TopK(g.Gather(keys, leaf_of, axis=1), [len(rows)], axis=1, largest=0, sorted=1, outputs=2)
+    rank = g.expand(g.constant(np.zeros((1, 1))), [batch, 1])  # of the nodes of a level among their visits
+    for level in range(int(np.log2(leaves))):
+        first = 2 * (2**level - 1) + 1
+        children = g.reshape(g.Slice(bound, [first], [first + 2 ** (level + 1)], [1]), [batch, 2**level, 2])
+        left, right = g.Split(children, axis=2, num_outputs=2, outputs=2)
+        later = g.Cast(g.LessOrEqual(left, right), to=ir.DataType.DOUBLE)  # 1 where the right child comes later
+        twice = g.Unsqueeze(g.Mul(rank, np.float64(2)), [2])
+        pair = g.Concat(g.Add(twice, g.Sub(np.float64(1), later)), g.Add(twice, later), axis=2)
+        rank = g.reshape(pair, [batch, 2 ** (level + 1)])
+    sizes = (nodes["idx_end"] - nodes["idx_start"])[-leaves:]
+    of_row = g.Gather(rank, np.repeat(np.arange(leaves), sizes), axis=1)
+    _, visits = g.TopK(of_row, [len(rows)], axis=1, largest=0, sorted=1, outputs=2)
     return g.GatherElements(order, visits, axis=1)
-
-
-def _turns(count: int, inner: np.ndarray, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What each inner node adds to the rank of each leaf below it: a start, and a change if its left child is first."""
-    depth = int(np.log2(count + 1))
-    place = {int(node): i for i, node in enumerate(inner)}
-    start, turns = np.zeros(len(leaves)), np.zeros((len(inner), len(leaves)))
-    for k, leaf in enumerate(leaves):
-        node = int(leaf)
-        while node:
-            parent = (node - 1) // 2
-            weight = 2.0 ** (depth - int(np.log2(parent + 1)))
-            is_left = node == 2 * parent + 1
-            start[k] += weight if is_left else 0.0
-            turns[place[parent], k] = -weight if is_left else weight
-            node = parent
-    return start, turns
 
 
 def _box_bound(g: GraphBuilder, x: Value, bounds: np.ndarray, metric: Metric) -> Value:
