@@ -231,7 +231,7 @@ class ScriptWalk:
     def lookup(self, op: Op, is_complex: bool = False) -> Symbolic | None:
         """The symbolic function of an op: by name and overload, else by name; a complex one where no other is."""
         opset = self.memory.frames[0].g.opset
-        library, _, name = op.name.rpartition("::")
+        library, name = op.place
         own = ("aten.complex",) if is_complex else ("aten", "aten.complex")
         for dialect in (library,) if library else own:
             for wanted in (name, name.rsplit(".", 1)[0]):
@@ -243,13 +243,15 @@ class ScriptWalk:
         """The error for an op without a symbolic function, which names all others that may still be met."""
         from .script_ops import HANDLERS
 
-        found: dict[str, list[str]] = {op.name: []}
+        found: dict[tuple[str, str], list[str]] = {op.place: []}
         for other in self.program.all_ops():
             known = other.schema is None or other.kind in HANDLERS or not _about_tensors(other.schema)
             if not known and self.lookup(other) is None:
-                found.setdefault(other.name, []).append(other.location)
+                found.setdefault(other.place, []).append(other.location)
         places = {n: at or [op.location] for n, at in found.items()}
-        return UnsupportedOps([MissingOp("aten", n, len(at), tuple(at[:3])) for n, at in places.items()])
+        return UnsupportedOps(
+            [MissingOp(library or "aten", n, len(at), tuple(at[:3])) for (library, n), at in places.items()]
+        )
 
     def _arguments(self, op: Op, args: Sequence[Any], first: Value | None) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as a symbolic function takes them; those that are as the schema has them anyway are left out."""

@@ -65,6 +65,12 @@ class Op:
         return f"{re.split(r'[/]', outside[0][0])[-1]}:{outside[0][1]}" if outside else self.kind
 
     @property
+    def place(self) -> tuple[str, str]:
+        """Library (empty for torch's own) and name, as the registry has them."""
+        library, _, name = self.name.rpartition("::")
+        return library, name
+
+    @property
     def name(self) -> str:
         """Name in the registry, ``conv1d.default``, without the underscore of an in-place form."""
         name = str(self.schema.name).removeprefix("aten::")

@@ -218,7 +218,7 @@ WRONG = [
     ("script.pt", {"state": "carry"}, InputSpecError, "sets no tensor attribute"),
     ("script.pt", {"method": "backward"}, InputSpecError, "has no method backward"),
     ("program.pt2", {"factory": Small}, InputSpecError, "takes no --model .*it holds its graph"),
-    ("program.pt2", {"state": "fresh"}, InputSpecError, "takes no --state"),
+    ("program.pt2", {"state": "fresh"}, InputSpecError, "--state fresh .*is for TorchScript"),
     ("state.safetensors", {"factory": Small, "key": "model"}, InputSpecError, "takes no --key"),
     ("state.pt", {"factory": Small, "method": "forward"}, InputSpecError, "--method is for TorchScript"),
     ("state.pt", {"factory": Small, "capture": "trace"}, InputSpecError, "none of auto, export, script"),

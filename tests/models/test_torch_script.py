@@ -437,8 +437,8 @@ def test_missing_operators_are_all_named(foreign_ops):
 
     with pytest.raises(UnsupportedOps) as caught:
         to_onnx(script(Rare()), ["x:float32[3,3]"])
-    names = [op.name for op in caught.value.missing]
-    assert sorted(names) == ["anyonnx_test::first.default", "anyonnx_test::second.default"]
+    names = [(op.dialect, op.name) for op in caught.value.missing]
+    assert sorted(names) == [("anyonnx_test", "first.default"), ("anyonnx_test", "second.default")]
 
 
 def test_operators_with_a_decomposition(foreign_ops):
