@@ -14,7 +14,15 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml import labels
-from ..ml.distances import Metric, distances, from_reduced, nearest_by_products, reduced, reduced_radius
+from ..ml.distances import (
+    Metric,
+    distances,
+    from_reduced,
+    nearest_by_products,
+    reduced,
+    reduced_radius,
+    squared_by_products,
+)
 from ..ml.dtypes import cast, common, double
 from ..ml.iterate import any_of
 from ..ml.ties import kept_in_heap, tree_order
@@ -56,7 +64,8 @@ def _ranking(g: GraphBuilder, x: Value, est: Any, metric: Metric) -> Value:
 def nearest(g: GraphBuilder, x: Value, est: Any, count: int) -> tuple[Value, Value]:
     """``kneighbors``: distances in double and indices of the nearest known rows, [batch, count], nearest first."""
     metric = _metric(g, est)
-    ranking = _ranking(g, x, est, metric)
+    by_products = est._fit_method == "brute" and metric.name == "euclidean"  # as scikit-learn ranks them
+    ranking = squared_by_products(g, x, known_rows(est)) if by_products else _ranking(g, x, est, metric)
     rows = ranking.dim(1)
     assert isinstance(rows, int)
     near, indices = g.TopK(ranking, [min(count + 1, rows)], axis=1, largest=0, sorted=1, outputs=2)
@@ -76,6 +85,9 @@ def nearest(g: GraphBuilder, x: Value, est: Any, count: int) -> tuple[Value, Val
         plain.output(plain.Slice(value, [0], [count], [1]))
     near, indices = g.If(any_of(g, tied), then_branch=by_heap, else_branch=plain, outputs=2)
     near, indices = (g.expect(v, None, (x.dim(0), count)) for v in (near, indices))
+    if by_products:
+        offsets = g.Sub(g.Gather(known_rows(est).astype(np.float64), indices, axis=0), g.Unsqueeze(double(g, x), [1]))
+        near = g.ReduceSum(g.Mul(offsets, offsets), [2], keepdims=0)
     return from_reduced(g, near, metric), indices
 
 
