@@ -43,6 +43,8 @@ def members(pattern: str) -> np.ndarray:
 def mapped(lower: bool, accents: str) -> dict[str, str]:
     """The characters that lower case and the removal of accents change, with what they become.
 
+    With ``ascii`` all that is not ASCII goes, also what is not listed here.
+
     Args:
         lower: Whether ``str.lower`` comes first. The capital sigma is taken for one inside a word.
         accents: ``unicode``, ``ascii``, or empty.
@@ -52,7 +54,7 @@ def mapped(lower: bool, accents: str) -> dict[str, str]:
         if 0xD800 <= code < 0xE000:
             continue
         new = char.lower() if lower else char
-        if accents and not new.isascii():
+        if accents and not new.isascii() and _may_lose_accents(new):
             new = unicodedata.normalize("NFKD", new)
             if accents == "ascii":
                 new = "".join(c for c in new if c <= "\x7f")
@@ -61,6 +63,12 @@ def mapped(lower: bool, accents: str) -> dict[str, str]:
         if new != char:
             found[char] = new
     return found
+
+
+def _may_lose_accents(text: str) -> bool:
+    if len(text) > 1 or "\uac00" <= text <= "\ud7a3":  # syllables of Hangul are taken apart by rule
+        return True
+    return bool(unicodedata.decomposition(text) or unicodedata.combining(text))
 
 
 @cache
@@ -130,7 +138,9 @@ def characters(alphabet: Iterable[str], *, lower: bool, accents: str, token: str
     unit = unit_of_kind[kind]
     for char, at in place.items():
         unit[ord(char)] = at
-    changed = {c: tuple(int(unit[ord(u)]) for u in new) for c, new in mapped(lower, accents).items()}
+    if accents == "ascii":
+        unit[128:] = 0
+    changed = {c: tuple(int(unit[ord(u)]) for u in new if unit[ord(u)]) for c, new in mapped(lower, accents).items()}
     sigma = lower and not place.keys().isdisjoint("σς")
     codes, meanings = _meanings(unit, changed, sigma_neighbours() if sigma else None)
     numbers, bits = _numbered(codes, len(meanings))
@@ -150,7 +160,7 @@ def characters(alphabet: Iterable[str], *, lower: bool, accents: str, token: str
         word=np.concatenate([[False], of_word[points], kinds & 2 > 0]),
         space=np.concatenate([[False], of_space[points], kinds & 4 > 0]),
         alphabet=place,
-        changed=frozenset(changed),
+        changed=frozenset(changed) | {c for c in known if accents == "ascii" and not c.isascii()},
         sigma=neighbours if sigma else None,
         capital_sigma=int(numbers[codes[ord("Σ")]]) if sigma else 0,
         final_sigma=int(unit[ord("ς")]),
@@ -166,7 +176,7 @@ def _meanings(
     """Which meaning each character has, and the meanings: units, the place beside a sigma, whether it is the sigma."""
     beside = np.zeros(_COUNT, np.int64) if neighbours is None else neighbours.astype(np.int64)
     keys, codes = np.unique(unit * 4 + beside, return_inverse=True)
-    meanings: list[_Meaning] = [((int(k) // 4,), int(k) % 4, False) for k in keys]
+    meanings: list[_Meaning] = [((int(k) // 4,) if k >= 4 else (), int(k) % 4, False) for k in keys]
     place = {m: i for i, m in enumerate(meanings)}
     codes = codes.astype(np.int64)
     for char, parts in changed.items():

@@ -11,12 +11,20 @@ import pandas as pd
 import pytest
 from estimator_check import assert_same, build, compare, load, sessions
 from sklearn.compose import make_column_transformer
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+    strip_accents_ascii,
+    strip_accents_unicode,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from anyonnx.symbolic.errors import OpsetError, UnsupportedOps
+from anyonnx.symbolic.text.characters import mapped
 from anyonnx.symbolic.text.patterns import token_rule
 
 TEXTS = [
@@ -77,6 +85,19 @@ def test_random_unicode():
     texts = ["".join(choose.choices(choose.choice(pools), k=choose.choice([0, 1, 5, 30]))) for _ in range(120)]
     for name in ("counts", "without accents", "characters"):
         check(VECTORIZERS[name].fit(texts[:60]), texts)
+
+
+@pytest.mark.parametrize("accents", ["unicode", "ascii"])
+def test_tables_of_characters(accents):
+    strip = {"unicode": strip_accents_unicode, "ascii": strip_accents_ascii}[accents]
+    changes = mapped(True, accents)
+    for code in (*range(0x600), *range(0x600, 0x110000, 11)):
+        if 0xD800 <= code < 0xE000:
+            continue
+        char = chr(code)
+        found = changes.get(char, char if accents == "unicode" or char.isascii() else "")
+        kept = found if accents == "unicode" else "".join(c for c in found if c.isascii())
+        assert kept == strip(char.lower())
 
 
 def test_no_rows_and_few_rows():
