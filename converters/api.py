@@ -41,6 +41,8 @@ FRONTENDS = {
     "tflite": (".from_tflite", "TfliteFrontend"),
     "onnx": (".from_onnx", "OnnxFrontend"),
 }
+#: Where a model is compared that onnxruntime has no kernels for.
+REFERENCE = "onnx-reference"
 Stage = Callable[[str, "float | None"], None]
 Dynamic = Mapping[str | int, Mapping[int, str]]
 
@@ -379,12 +381,14 @@ def _compare(
     if tolerance is None:
         tolerance = single.limits(source) if float32 else source.precision or None
 
-    def against(run: Any, sets: Sequence[Mapping[str, Any]], trace: Trace | None) -> ParityReport:
+    def against(
+        run: Any, sets: Sequence[Mapping[str, Any]], trace: Trace | None, where: Sequence[str] | None = providers
+    ) -> ParityReport:
         return compare_model(
             result.model,
             run,
             single.judged(sets) if float32 else sets,
-            providers=providers,
+            providers=where,
             tolerance=tolerance,
             trace=trace,
             labels=source.labels,
@@ -393,6 +397,8 @@ def _compare(
     try:
         sets = input_sets(source)
         report = against(source.run, sets, result.trace() if result.trace_values else None)
+        if providers is None and set(report.counts()) == {"unsupported"}:
+            report = _without_kernels(report, against(source.run, sets, None, (REFERENCE,)))
         if float32:
             report.notes += single.agreement(result.model, source, sets)
     except MissingDependency as error:
@@ -410,6 +416,16 @@ def _compare(
         if text := source.explain(result.model, list(wrong)):
             report.notes.append(text)
         raise ParityError(report)
+
+
+def _without_kernels(report: ParityReport, second: ParityReport) -> ParityReport:
+    """A report of a model that the runtime can't run, completed by what the ONNX reference implementation says."""
+    second.rows = [*report.rows, *second.rows]
+    second.notes.append(
+        "onnxruntime has no kernel for a part of this model on the CPU: it was compared in the reference "
+        "implementation of ONNX instead; the runtime that will serve it needs those kernels"
+    )
+    return second
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class CheckFailed(AnyonnxError):
 
 
 class ParityError(AnyonnxError):
-    """The produced model does not compute what the source computes.
+    """The produced model does not compute what the source computes, or nothing shows that it does.
 
     Args:
         report: The parity report; its text is the message.
@@ -157,7 +157,9 @@ class ParityError(AnyonnxError):
 
     def __init__(self, report: object):
         self.report = report
-        super().__init__(f"the ONNX model differs from its source\n{report}")
+        differs = getattr(report, "conversion_failed", True)
+        verdict = "differs from its source" if differs else "could not be compared with its source"
+        super().__init__(f"the ONNX model {verdict}\n{report}")
 
 
 class MissingDependency(AnyonnxError):
