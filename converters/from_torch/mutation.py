@@ -123,7 +123,10 @@ def _aliased_argument(node: Any) -> Any:
     if node.op != "call_function":
         return None
     if node.target is operator.getitem:
-        return node.args[0]
+        # parts of a split look at one memory; results of topk have their own
+        made = node.args[0].target
+        views = is_overload(made) and any(r.alias_info is not None for r in made._schema.returns)
+        return node.args[0] if views else None
     if not is_overload(node.target):
         return None
     schema = node.target._schema

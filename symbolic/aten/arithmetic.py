@@ -21,7 +21,9 @@ from .promotion import (
     value_of,
     where,
 )
-from .shape import broadcast_tensors
+from .shape import axis_of, broadcast_tensors, cat
+
+_END = np.iinfo(np.int64).max
 
 
 def _scaled(g: GraphBuilder, x: Value, alpha: Scalar) -> Value:
@@ -43,6 +45,20 @@ def sub(g: GraphBuilder, self: Scalar, other: Scalar, alpha: Scalar = 1) -> Valu
     """aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
     a, b = promoted(g, self, other)
     return compute(g, "Sub", a, _scaled(g, b, alpha))
+
+
+@symbolic("aten", "diff")
+def diff(
+    g: GraphBuilder, self: Value, n: int = 1, dim: int = -1, prepend: Value | None = None, append: Value | None = None
+) -> Value:
+    """aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"""
+    axis = axis_of(dim, self.rank)
+    parts = [v for v in (prepend, self, append) if v is not None]
+    x = cat(g, parts, axis) if len(parts) > 1 else self
+    for _ in range(n):
+        later, earlier = g.Slice(x, [1], [_END], [axis]), g.Slice(x, [0], [-1], [axis])
+        x = compute(g, "Xor" if x.dtype == DataType.BOOL else "Sub", later, earlier)
+    return x
 
 
 @symbolic("aten", "rsub")

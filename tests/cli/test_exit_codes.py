@@ -170,6 +170,7 @@ def test_options_reach_to_onnx(cli, api, model):
         "plugins": ("a.b", "c"),
         "reference": None,
         "via": None,
+        "float32": False,
     }
 
 

@@ -82,9 +82,16 @@ def strided(x):
     return y
 
 
+def results_of_one_op(x):
+    values, places = x.topk(2, dim=1)
+    values.div_(values.sum(-1, keepdim=True))
+    largest, smallest = (x * 2).split(2, dim=0)
+    return values, places + 1, largest, smallest
+
+
 FUNCTIONS = [
     slices, seen_by_older_views, transposed, reshaped, nested_and_read_between,
-    empty_and_out_of_range, masks, strided,
+    empty_and_out_of_range, masks, strided, results_of_one_op,
 ]  # fmt: skip
 
 
