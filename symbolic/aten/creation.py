@@ -123,8 +123,10 @@ def _float_range(g: GraphBuilder, start: Scalar, end: Scalar, step: Scalar, dtyp
     double = DataType.DOUBLE
     low, high, by = (value_of(g, v, double) for v in (start, end, step))
     count = g.Cast(g.Ceil(g.Div(g.Sub(high, low), by)), to=DataType.INT64)
-    index = g.Cast(g.Range(0, g.Max(count, 0), 1), to=double)
-    return cast(g, g.Add(low, g.Mul(index, by)), dtype)
+    index = g.Range(0, g.Max(count, 0), 1)
+    if not is_float(dtype):  # torch counts with the given numbers, but steps with their whole parts
+        low, by = cast(g, low, DataType.INT64), cast(g, by, DataType.INT64)
+    return cast(g, g.Add(low, g.Mul(cast(g, index, low.element), by)), dtype)
 
 
 @symbolic("aten", "arange", "arange.default")

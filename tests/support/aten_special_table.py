@@ -56,6 +56,9 @@ row("hermite_too_high", lambda x: _special.hermite_polynomial_h(x, 200), "f[n]")
 row("frexp", torch.frexp, "f[n,6]", "d[n,6]", "h[n]")
 row("nextafter", lambda x, y: torch.nextafter(x, y), "f[n,6] f[6]", "d[n] d[n]")
 row("nextafter_zero", lambda x: torch.nextafter(x * 0, x), "d[n]")
+row("arange_of_integers",
+    lambda x: (torch.arange(-2.5, 3.1, 1.2, dtype=torch.int64) + x, torch.arange(5, 0, -0.5, dtype=torch.int32) + x),
+    "l[1]")  # fmt: skip
 row("lcm", torch.lcm, "l[n] l[n]", "i[n] i[1]")
 
 # --- counting --------------------------------------------------------------------------------------------------------
