@@ -165,12 +165,12 @@ def _lstsq(self: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     )
 
 
-def _histogram(self: Any, bins: Any = 100, **settings: Any) -> tuple[Any, Any]:
+def _histogram(self: Any, bins: Any = 100, *settings: Any, **named: Any) -> tuple[Any, Any]:
     edges = bins.shape[0] if hasattr(bins, "shape") else bins + 1
     return self.new_empty((edges - 1,)), self.new_empty((edges,))
 
 
-def _histogramdd(self: Any, bins: Any, range: Any = None, **settings: Any) -> tuple[Any, list[Any]]:
+def _histogramdd(self: Any, bins: Any, *settings: Any, **named: Any) -> tuple[Any, list[Any]]:
     each = [bins] * self.shape[-1] if isinstance(bins, int) else bins
     edges = [b.shape[0] if hasattr(b, "shape") else b + 1 for b in each]
     return self.new_empty([n - 1 for n in edges]), [self.new_empty((n,)) for n in edges]

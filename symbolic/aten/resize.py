@@ -22,8 +22,11 @@ def _resized(
     factors = list(scales or [])
     by_factor = len(factors) == count and all(f is not None for f in factors)
     if by_factor and (output_size is None or how.get("coordinate_transformation_mode") != "align_corners"):
-        wanted = [1.0, 1.0, *(float(f) for f in factors if f is not None)]
-        return g.Resize(x, None, g.constant(np.array(wanted, np.float32)), None, **how)
+        wanted = np.array([1.0, 1.0, *(float(f) for f in factors if f is not None)])
+        single = wanted.astype(np.float32)
+        # rounded up: 20 * 0.9 are 18, but 17.99... in single precision
+        single = np.where(single < wanted, np.nextafter(single, np.float32(np.inf)), single)
+        return g.Resize(x, None, g.constant(single), None, **how)
     if output_size is None:
         raise unsupported("resampling without sizes or factors", g)
     lead = [size_at(g, x, i) for i in range(2)]
@@ -62,6 +65,8 @@ for _suffix in ("1d", "2d", "3d"):
 
 def _smooth(g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, align_corners: bool,
             scales: Sequence[float | None] | None, mode: str, antialias: bool) -> Value:  # fmt: skip
+    if antialias and (align_corners or _disagree(x, output_size, scales)):
+        return _filtered(g, x, output_size, align_corners, scales, mode)
     how: dict[str, Any] = {
         "mode": mode,
         "coordinate_transformation_mode": "align_corners" if align_corners else "half_pixel",
@@ -72,6 +77,57 @@ def _smooth(g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, align_
     if antialias:
         how.update(antialias=1, exclude_outside=1)  # torch's filter ends at the border
     return _resized(g, x, output_size, scales, **how)
+
+
+def _disagree(x: Value, output_size: Sequence[Any] | None, scales: Sequence[float | None] | None) -> bool:
+    """Whether sizes and factors are given that don't fit each other."""
+    if output_size is None or not scales or None in scales:
+        return False
+    pairs = zip((x.sizes or ())[2:], output_size, scales, strict=True)
+    return any(isinstance(s, int) and isinstance(out, int) and int(s * f) != out for s, out, f in pairs if f)
+
+
+def _filtered(
+    g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, align_corners: bool,
+    scales: Sequence[float | None] | None, mode: str,
+) -> Value:  # fmt: skip
+    """Antialiased resampling by one matrix for each axis, where torch places the filter other than Resize."""
+    spatial = [s for s in (x.sizes or ())[2:] if isinstance(s, int)]
+    factors = list(scales) if scales else [None] * len(spatial)
+    wanted: Sequence[Any] = output_size or [int(s * (f or 1)) for s, f in zip(spatial, factors, strict=False)]
+    if len(spatial) != x.rank - 2 or not all(isinstance(s, int) for s in wanted):
+        raise unsupported("antialiased resampling of open sizes with aligned corners", g)
+    for axis, (size, out, factor) in enumerate(zip(spatial, wanted, factors, strict=True), start=2):
+        step = size / out if not factor else 1 / factor
+        if align_corners:
+            step = (size - 1) / (out - 1) if out > 1 else 0.0
+        matrix = _filter_matrix(size, out, step, mode)
+        order = list(range(x.rank))
+        order[axis], order[-1] = order[-1], order[axis]
+        turned = g.MatMul(g.Transpose(x, perm=order), g.constant(matrix.astype(x.element.numpy())))
+        x = g.Transpose(turned, perm=order)
+    return x
+
+
+def _filter_matrix(size: int, out: int, step: float, mode: str) -> np.ndarray:
+    """Weights (in, out) of the filter, as wide as the step where that is above 1."""
+    wide = max(step, 1.0)
+    support = (1.0 if mode == "linear" else 2.0) * wide
+    centre = step * (np.arange(out) + 0.5)
+    first = np.maximum((centre - support + 0.5).astype(int), 0)
+    last = np.minimum((centre + support + 0.5).astype(int), size)
+    place = np.arange(size)[:, None]
+    at = np.abs((place - centre + 0.5) / wide)
+    if mode == "linear":
+        weights = np.maximum(1 - at, 0)
+    else:
+        a = -0.5
+        inner = ((a + 2) * at - (a + 3)) * at * at + 1
+        outer = ((at - 5) * at + 8) * at * a - 4 * a
+        weights = np.where(at < 1, inner, np.where(at < 2, outer, 0.0))
+    weights = np.where((place >= first) & (place < last), weights, 0.0)
+    normal: np.ndarray = weights / weights.sum(0)
+    return normal
 
 
 def _register_smooth(name: str, mode: str, antialias: bool = False) -> None:

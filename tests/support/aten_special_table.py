@@ -118,3 +118,7 @@ row("half_scatter", lambda x, y: torch.scatter_add(x, 1, torch.tensor([[0, 1, 0]
 row("half_index_put", lambda x, y: x.index_put((torch.tensor([0, 0, 2]),), y, accumulate=True), "h[3,4] h[3,4]")
 row("half_log1p", lambda x: (torch.log1p(x.exp()), torch.polygamma(1, x)), "h[n,4]")
 row("log1p_large", lambda x: torch.log1p(x.abs() * 1e37), "f[n]")
+row("resize_aligned_antialias",
+    lambda x: tuple(F.interpolate(x, size=(5, 13), mode=m, align_corners=True, antialias=True)
+                    for m in ("bilinear", "bicubic")), "f[2,3,8,10]", tolerance=1e-5)  # fmt: skip
+row("resize_by_nine_tenths", lambda x: F.interpolate(x, scale_factor=(1.7, 0.9), mode="bilinear"), "f[2,3,10,20]")
