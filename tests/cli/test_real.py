@@ -99,10 +99,7 @@ def test_unsupported_operators_are_all_listed(cli, folder):
 
 def test_a_plugin_adds_operators_and_a_wrong_one_is_found_out(folder):
     (folder / "toy_plugin.py").write_text(
-        "import anyonnx\n"
-        "@anyonnx.symbolic('toy_models', 'first', 'second')\n"
-        "def sine(g, x):\n"
-        "    return g.Sin(x)\n"
+        "import anyonnx\n@anyonnx.symbolic('toy_models', 'first', 'second')\ndef sine(g, x):\n    return g.Sin(x)\n"
     )
     # in a process of its own: what a plugin registers stays registered
     command = [sys.executable, "-m", "anyonnx", "convert", "toy_models:lost", "--input", SPEC]
