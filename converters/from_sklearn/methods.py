@@ -18,6 +18,8 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {
     "mahalanobis": ("mahalanobis",),
     "kneighbors": ("distances", "indices"),
     "predict_std": ("std",),
+    "apply": ("leaves",),
+    "decision_path": ("path",),
 }
 
 
@@ -60,6 +62,8 @@ def available(model: Any) -> list[str]:
     """The methods of an estimator that can be asked for."""
     hollow = _hollow(last(model))
     found = [m for m in _OUTPUTS if m != "predict_std" and m not in hollow and callable(getattr(model, m, None))]
+    if "predict" not in found or "decision_path" not in found:  # boosters and embeddings by trees
+        found = [m for m in found if m not in ("apply", "decision_path")]
     if type(last(model)).__name__ == "ClassifierChain" and max(map(len, last(model).classes_)) > 2:
         found = [m for m in found if m in ("predict", "transform")]  # the others fail in scikit-learn
     if type(last(model)).__name__ in ("GaussianProcessRegressor", "BayesianRidge", "ARDRegression"):

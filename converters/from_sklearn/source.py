@@ -117,6 +117,9 @@ def _call(model: Any, method: str, rows: Any) -> Any:
     """What a method of the estimator gives."""
     if method == "predict_std":
         return model.predict(rows, return_std=True)[1]
+    if method == "decision_path":
+        found = model.decision_path(rows)
+        return found[0] if isinstance(found, tuple) else found  # a forest tells where its trees begin, too
     return getattr(model, method)(rows)
 
 

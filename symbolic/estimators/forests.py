@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from ..ml.packing import sum_trees
 from ..ml.trees import TreeTable, from_nodes
 from ..registry import symbolic
 from ..value import Value
-from .calling import DIALECT, Classified, Features, MultiClassified, matrix, read, together
+from .calling import DIALECT, Classified, Features, Maker, Methods, MultiClassified, matrix, read, together
+from .paths import tree_paths
 
 _FIELDS = ("left_child", "right_child", "feature", "threshold", "missing_go_to_left")
 
@@ -81,37 +83,39 @@ def _check_nodes(
         raise TranslationError(f"{broken} nodes of the trees point nowhere: the model is damaged")
 
 
-def _votes(g: GraphBuilder, x: Features, est: Any, trees: Sequence[Any]) -> Value:
-    total = sum_trees(g, matrix(g, x), read_trees([t.tree_ for t in trees], est.n_features_in_))
-    return total if len(trees) == 1 else g.Div(total, np.float64(len(trees)))
-
-
 _TREE = ("sklearn.tree.DecisionTree{}", "sklearn.tree.ExtraTree{}")
 _FOREST = ("sklearn.ensemble.RandomForest{}", "sklearn.ensemble.ExtraTrees{}")
 
 
-def _trees(est: Any) -> Sequence[Any]:
-    return getattr(est, "estimators_", None) or [est]
+def _votes(g: GraphBuilder, x: Features, est: Any) -> tuple[Value, dict[str, Maker]]:
+    """Mean of what the trees give, and the methods that tell the way of a row."""
+    forest = hasattr(est, "estimators_")
+    trees = [t.tree_ for t in est.estimators_] if forest else [est.tree_]
+    table, rows = read_trees(trees, est.n_features_in_), matrix(g, x)
+    total = sum_trees(g, rows, table)
+    mean = total if len(trees) == 1 else g.Div(total, np.float64(len(trees)))
+    return mean, tree_paths(g, rows, trees, table, forest=forest)
 
 
 @symbolic(DIALECT, *(n.format("Classifier") for n in (*_TREE, *_FOREST)))
 def tree_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
     """RandomForestClassifier.predict_proba(X): mean over the trees of the class shares in the leaf of a row"""
     read(g, est)
-    shares = _votes(g, x, est, _trees(est))
+    shares, paths = _votes(g, x, est)
     if est.n_outputs_ == 1:
-        return Classified(labels.first_greatest(g, shares), est.classes_, shares)
+        return Classified(labels.first_greatest(g, shares), est.classes_, shares, more=paths)
     # the trees hold as many columns for each output as the one of most classes has
     widest, found = max(len(c) for c in est.classes_), []
     for k, classes in enumerate(est.classes_):
         own = g.Slice(shares, [k * widest], [k * widest + len(classes)], [1])
         found.append(Classified(labels.first_greatest(g, own), np.asarray(classes), own))
-    return together(g, found)
+    return replace(together(g, found), more=paths)
 
 
 @symbolic(DIALECT, *(n.format("Regressor") for n in (*_TREE, *_FOREST)))
-def tree_regressor(g: GraphBuilder, x: Features, est: Any) -> Value:
+def tree_regressor(g: GraphBuilder, x: Features, est: Any) -> Methods:
     """RandomForestRegressor.predict(X): mean over the trees of the value in the leaf of a row"""
     read(g, est)
-    mean = _votes(g, x, est, _trees(est))
-    return mean if est.n_outputs_ > 1 else g.Squeeze(mean, [1])
+    mean, paths = _votes(g, x, est)
+    predicted = mean if est.n_outputs_ > 1 else g.Squeeze(mean, [1])
+    return Methods({"predict": lambda: predicted, **paths})

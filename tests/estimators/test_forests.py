@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_check import OPSETS, assert_same, data, load
+from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -82,6 +83,24 @@ def test_regressor(name, dtype):
 def test_several_regression_targets(est):
     x, y = data("diabetes", "float32")
     assert_same(est.fit(x, np.c_[y, -y / 3]), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("est", [
+    DecisionTreeClassifier(random_state=0), DecisionTreeRegressor(max_leaf_nodes=9, random_state=0),
+    DecisionTreeClassifier(max_depth=1, min_samples_split=1.0, random_state=0), ExtraTreeClassifier(random_state=0),
+    RandomForestClassifier(5, max_leaf_nodes=12, random_state=0), ExtraTreesRegressor(1, max_depth=4, random_state=0),
+], ids=repr)  # fmt: skip
+def test_leaves_and_paths(est, dtype):
+    x, y = data("wine-nan", dtype)
+    fitted = clone(est).fit(x, y)
+    assert_same(fitted, x, (11, 25), methods="predict,apply,decision_path")
+
+
+def test_paths_of_several_outputs():
+    x, y = data("wine", "float32")
+    fitted = RandomForestClassifier(3, max_depth=3, random_state=0).fit(x, np.stack([y, y % 2], axis=1))
+    assert_same(fitted, x, (21,), methods="predict,apply,decision_path")
 
 
 def test_hard_rows_lie_on_thresholds_and_beside_them():
