@@ -20,6 +20,8 @@ _BROADCASTING = frozenset((
     "Add", "Sub", "Mul", "Div", "Pow", "Mod", "Min", "Max", "And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual",
     "Less", "LessOrEqual", "Where",
 ))  # fmt: skip
+#: Most results that become smaller when one Expand goes.
+_MOST_SMALLER = 64
 _INTEGERS = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.INT16, ir.DataType.INT8)
 
 
@@ -105,14 +107,52 @@ def _expand(graph: ir.Graph, node: ir.Node, constants: _Constants) -> bool:
     source, wide = node.inputs[0], node.outputs[0]
     changed = False
     for user, at in list(wide.uses()):
-        if user.op_type not in _BROADCASTING or user.domain:
-            continue
-        inputs = [source if i == at else value for i, value in enumerate(user.inputs)]
-        wanted = _sizes(user.outputs[0])
-        if wanted is not None and _broadcast([_sizes(v) for v in inputs]) == wanted:
+        smaller: dict[ir.Value, list[int | str]] = {}
+        if _shrinks(user, at, _sizes(source), smaller):
             user.replace_input_with(at, source)
+            for value, sizes in smaller.items():
+                value.shape = ir.Shape(sizes)
+                value.meta.pop(MARK, None)  # the source's value is the expanded one
             changed = True
     return changed
+
+
+def _shrinks(user: ir.Node, at: int, sizes: list[int | str] | None, smaller: dict[ir.Value, list[int | str]]) -> bool:
+    """Whether an operand may be one long where it was expanded: somewhere later it is broadcast anyway.
+
+    Args:
+        user: Node that takes the operand.
+        at: Its place among the node's inputs.
+        sizes: Its sizes without the expansion.
+        smaller: Gets the sizes of results that become smaller.
+    """
+    result = user.outputs[0]
+    after = _result_sizes(user, at, sizes, smaller)
+    if after is None or len(smaller) > _MOST_SMALLER:
+        return False
+    if after == _sizes(result):
+        return True
+    if result.is_graph_output() or not result.uses():
+        return False
+    smaller[result] = after
+    return all(_shrinks(later, place, after, smaller) for later, place in result.uses())
+
+
+def _result_sizes(
+    user: ir.Node, at: int, sizes: list[int | str] | None, smaller: dict[ir.Value, list[int | str]]
+) -> list[int | str] | None:
+    """Sizes of a node's result where one operand has other sizes; None where the node isn't known to broadcast."""
+    if user.domain or sizes is None:
+        return None
+    if user.op_type in _BROADCASTING:
+        return _broadcast([
+            sizes if i == at else smaller.get(v) or _sizes(v) if v is not None else None
+            for i, v in enumerate(user.inputs)
+        ])  # fmt: skip
+    if user.op_type in ("ReduceMax", "ReduceMin") and at == 0 and user.attributes.get_int("keepdims", 1):
+        axes = _axes(user, len(sizes)) if len(user.inputs) > 1 or "axes" in user.attributes else None
+        return None if axes is None else [1 if i in axes else size for i, size in enumerate(sizes)]
+    return None
 
 
 def _broadcast(shapes: Sequence[list[int | str] | None]) -> list[int | str] | None:

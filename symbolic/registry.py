@@ -19,6 +19,7 @@ DIALECT_PACKAGES = {
     "aten.complex": "aten_complex",
     "torch_nn": "aten",
     "torchvision": "torchvision_ops",
+    "transformers": "aten",
     "quantized_decomposed": "quantized_decomposed",
     "estimators": "estimators",
     "jaxpr": "jaxpr",

@@ -50,11 +50,14 @@ def prepare(program: Any, opset: int, *, carried: Collection[str] = ()) -> Any:
     if any(Aliases(m.graph).beyond_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
         program = capture.functionalized(program)
     refuse_state(program, carried)
+    composite = True  # ops that are made of others and are in no table come apart with the in-place ones
     for _ in range(_MAX_DECOMPOSITIONS):
         missing = {node.target: None for node in _missing(program, opset)}
         if not missing:
             break
         simpler = capture.decomposed(program, list(missing))
+        if simpler is None and composite:
+            composite, simpler = False, capture.functionalized(program)
         if simpler is None:
             break
         program = simpler
@@ -297,9 +300,11 @@ class Walk:
     def _one_of(self, node: Any, results: Any) -> Any:
         """One of several results; functions give None for one that they don't compute."""
         source, index = node.args
-        if results[index] is None and is_overload(source.target) and hasattr(node.meta.get("val"), "shape"):
+        wanted = node.users and hasattr(node.meta.get("val"), "shape")
+        if results[index] is None and is_overload(source.target) and wanted:
             reason = f"its result {index} isn't computed"
-            raise UnsupportedOps([MissingOp("aten", functional_name(source.target), 1, (self.g.location,), reason)])
+            dialect, name = dialect_and_name(source)
+            raise UnsupportedOps([MissingOp(dialect, name, 1, (self.g.location,), reason)])
         return results[index]
 
     def _function(self, node: Any, read: Callable[[Any], Any]) -> Any:

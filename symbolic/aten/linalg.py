@@ -128,7 +128,8 @@ def linalg_cross(g: GraphBuilder, self: Value, other: Value, dim: int | None = -
     )  # fmt: skip
 
 
-@symbolic("aten", "_grouped_mm", "transformers::grouped_mm_fallback")
+@symbolic("transformers", "grouped_mm_fallback")
+@symbolic("aten", "_grouped_mm")
 def grouped_mm(
     g: GraphBuilder, input: Value, weight: Value, offs: Value | None = None, bias: Value | None = None,
     out_dtype: DataType | None = None,

@@ -23,7 +23,7 @@ CASES = [
     *[(op, [x, y], {}) for op in ("LessOrEqual", "GreaterOrEqual") for x, y in ((F, P[:1]), (I, J))],
     *[(op, [B, ~B], {}) for op in ("And", "Or", "Xor")],
     *[(op, [F, P, F * 2], {}) for op in ("Min", "Max")],
-    *[(op, [F], {}) for op in ("Neg", "Abs", "Floor", "Ceil", "Identity", "Reciprocal")],
+    *[(op, [F], {}) for op in ("Neg", "Abs", "Floor", "Ceil", "Round", "Identity", "Reciprocal")],
     *[(op, [P], {}) for op in ("Sqrt", "Exp", "Log")],
     ("Not", [B], {}),
     *[("Cast", [x], {"to": to}) for x in (F, I, B) for to in (1, 6, 7, 9, 11)],

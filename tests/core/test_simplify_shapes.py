@@ -56,6 +56,14 @@ CASES = {
     "needless expand": (lambda g, x: g.Min(x, g.expand(g.constant(np.float32(2)), x.sizes)), ["Min"]),
     "expand that widens": (lambda g, x: g.Min(x, g.raw("Expand", g.constant(np.float32(2)), g.constant([5, 1, 1, 1]))),
                            ["Expand", "Min"]),
+    "expand further on": (
+        lambda g, x: g.Min(x, g.Neg(g.Max(g.expand(g.constant(np.float32([[2], [3], [4]])), x.sizes), 1.0))),
+        None,
+    ),
+    "expand two ops before": (
+        lambda g, x: g.Min(x, g.Add(g.expand(g.ReduceMax(x, [0, 2]), x.sizes), 1.0)),
+        ["ReduceMax", "Add", "Min"],
+    ),
     "expand of a result": (lambda g, x: g.raw("Expand", x, g.constant([5, 1, 1, 1])), ["Expand"]),
     "repeated heads": (lambda g, x: repeated(g, x), ["Gather"]),
     "repeated last": (lambda g, x: repeated(g, x, 3, 2), ["Gather"]),

@@ -39,7 +39,7 @@ class Twice(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, x):
-        return 2 * x[:, 0]
+        return np.array([2 * float(row[0]) for row in x])  # no graph can be read off a Python loop
 
 
 @pytest.fixture
