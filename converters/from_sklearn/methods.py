@@ -107,7 +107,10 @@ def _parts(model: Any, method: str, name: str | None) -> list[Output]:
     names = _OUTPUTS[method] if name is None or len(_OUTPUTS[method]) > 1 else (name,)
     if method == "predict_proba":
         # scikit-learn gives one matrix for each output; a chain gives one for all
-        classes = getattr(last(model), "classes_", None)
+        est = last(model)
+        classes = getattr(est, "classes_", None)
+        if classes is None and type(est).__name__ == "MultiOutputClassifier":  # releases before 0.22 keep none
+            classes = [e.classes_ for e in est.estimators_]
         if isinstance(classes, list) and type(last(model)).__name__ not in ("ClassifierChain", "StackingClassifier"):
             names = tuple(f"{names[0]}_{i}" for i in range(len(classes)))
     return [Output(n, method, i, len(names)) for i, n in enumerate(names)]

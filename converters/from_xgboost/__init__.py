@@ -14,7 +14,7 @@ from ..rows import read_rounds, read_rows
 from .model import XgbModel, parse, read_model
 from .source import XgboostSource
 
-_OPTIONS = ("dtype", "missing", "ordered", "rounds")
+_OPTIONS = ("dtype", "kind", "missing", "ordered", "rounds")
 
 
 class XgboostFrontend(Frontend):
@@ -22,6 +22,7 @@ class XgboostFrontend(Frontend):
 
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+        kind: ``raw``: the margin, before the objective makes labels or probabilities of it.
         missing: The number that stands for a missing value besides NaN; a wrapper brings its own.
         ordered: Add the trees up in their order with any number of threads: equal to the last bit, half as long again.
         rounds: Use the trees of the first n rounds only, or of those from the first to the end of a pair.
@@ -40,6 +41,8 @@ class XgboostFrontend(Frontend):
         unknown = sorted(set(options.extra) - set(_OPTIONS))
         if unknown:
             raise InputSpecError(f"unknown option {', '.join(unknown)} for xgboost; it has {', '.join(_OPTIONS)}")
+        if options.extra.get("kind") not in (None, "raw"):
+            raise InputSpecError(f"kind={options.extra['kind']!r}: it is raw, or is left out")
         wanted = read_rounds(options)
         missing = float(options.extra.get("missing", np.nan))
         if isinstance(model, Path):

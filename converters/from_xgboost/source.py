@@ -9,6 +9,8 @@ import numpy as np
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import MissingDependency
+from ...symbolic.objectives.links import column
+from ...symbolic.value import Value
 from ..base import Arrays, Options, renamed
 from ..rows import MatrixSource, Points, Rows, points_of
 from .model import XgbModel
@@ -36,10 +38,13 @@ class XgboostSource(MatrixSource):
         self.description = description
         self.ordered = bool(options.extra.get("ordered", False))
         self.place(rows)
-        self.classifier = model.wrapper == "classifier"
+        self.raw = options.extra.get("kind") == "raw"
+        self.classifier = model.wrapper == "classifier" and not self.raw
         own = ["label", "probabilities"] if self.classifier else ["variable"]
         self.output_names = renamed(own, options.output_names, "output")
-        self.labels = [self.output_names[0]] if self.classifier or model.objective == "multi:softmax" else []
+        self.labels = (
+            [self.output_names[0]] if self.classifier or (model.objective == "multi:softmax" and not self.raw) else []
+        )
         self.points = _points(model, missing)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
@@ -51,7 +56,7 @@ class XgboostSource(MatrixSource):
         x = self.matrix(inputs)
         if hasattr(live, "get_booster"):
             ends = {} if self.model.weights is not None else {"iteration_range": self.model.rounds}
-            found = [live.predict(x, **ends)]
+            found = [live.predict(x, output_margin=self.raw, **ends)]
             if self.classifier:
                 shares = np.asarray(live.predict_proba(x, **ends))
                 label = np.asarray(found[0]).astype(np.int64)
@@ -66,13 +71,17 @@ class XgboostSource(MatrixSource):
         if self.model.weights is None:
             return np.asarray(
                 booster.inplace_predict(
-                    x, iteration_range=self.model.rounds, missing=self.missing, validate_features=False
+                    x,
+                    iteration_range=self.model.rounds,
+                    predict_type="margin" if self.raw else "value",
+                    missing=self.missing,
+                    validate_features=False,
                 )
             )
         import xgboost
 
         rows = xgboost.DMatrix(x, missing=self.missing, nthread=1)
-        return np.asarray(booster.predict(rows, validate_features=False))
+        return np.asarray(booster.predict(rows, output_margin=self.raw, validate_features=False))
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
@@ -81,7 +90,10 @@ class XgboostSource(MatrixSource):
         x = g.input(spec.name, spec.dtype, spec.shape)
         with g.at(self.model.booster):
             raw = margin(g, x, self.model, self.missing, self.ordered)
-            values = classify(g, raw, self.model) if self.classifier else (predict(g, raw, self.model),)
+            if self.raw:
+                values: tuple[Value, ...] = (column(g, raw),)
+            else:
+                values = classify(g, raw, self.model) if self.classifier else (predict(g, raw, self.model),)
         for name, value in zip(self.output_names, values, strict=True):
             g.output(value, name)
 

@@ -60,6 +60,19 @@ def test_ordered_sums_are_equal_to_the_last_bit() -> None:
             assert np.array_equal(session.run(None, inputs)[0], source.run(inputs)["variable"])
 
 
+def test_margins() -> None:
+    x, y = wine()
+    for model in (
+        train({"objective": "multi:softmax", "num_class": 3}, x, y),
+        train({"objective": "binary:logistic", "booster": "gblinear"}, x, y > 0),
+        xgb.XGBClassifier(**K).fit(x, y),
+        xgb.XGBRegressor(objective="count:poisson", **K).fit(x, y),
+    ):
+        assert_exact("xgboost", model, kind="raw")
+    with pytest.raises(InputSpecError, match="kind"):
+        XgboostFrontend().load(model, None, Options(21, extra={"kind": "margin"}))
+
+
 def test_several_labels() -> None:
     x, y = wine()
     model = xgb.XGBClassifier(**K).fit(x, np.stack([y > 0, y > 1], 1).astype(int))

@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,27 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper
+from skl_shim_graph import (
+    after,
+    as_classifier,
+    as_columns,
+    as_dicts,
+    as_texts,
+    column,
+    constant,
+    indices,
+    opset_in,
+    rename,
+    reshape,
+    together,
+    two_columns,
+)
 
 _DTYPES = {
     "FloatTensorType": "float32", "FloatType": "float32", "DoubleTensorType": "float64", "Int64TensorType": "int64",
     "Int64Type": "int64", "Int32TensorType": "int32", "BooleanTensorType": "bool", "StringTensorType": "string",
     "StringType": "string", "Float16TensorType": "float16", "UInt8TensorType": "uint8", "Int8TensorType": "int8",
 }  # fmt: skip
-_ML = "ai.onnx.ml"
-_WRAPPERS = ("best_estimator_", "estimator_")
 
 
 # --- the peer's arguments --------------------------------------------------------------------------------------------
@@ -61,8 +74,10 @@ class Fed:
         return last if isinstance(last, int) else None
 
 
-def inputs_of(model: Any, types: Sequence[tuple[str, Any]]) -> tuple[list[Fed], list[str]]:
-    """The peer's inputs, and the specs of ours."""
+def inputs_of(model: Any, types: Sequence[tuple[str, Any]] | None) -> tuple[list[Fed], list[str] | None]:
+    """The peer's inputs, and the specs of ours; None where the model says them."""
+    if types is None:
+        return [], None
     fed = []
     for name, kind in types:
         if type(kind).__name__ not in _DTYPES:
@@ -72,7 +87,7 @@ def inputs_of(model: Any, types: Sequence[tuple[str, Any]]) -> tuple[list[Fed], 
         (only,) = fed
         if takes_vector(model):
             return fed, [f"{only.name}:{only.dtype}[batch]"]
-        width = getattr(model, "n_features_in_", None) or only.width or 1
+        width = getattr(model, "n_features_in_", None) or only.width or features_of(model)
         return fed, [f"{only.name}:{only.dtype}[batch,{width}]"]
     columns = [f"{f.name}_{i}" if f.width and f.width > 1 else f.name for f in fed for i in range(f.width or 1)]
     fitted = getattr(model, "feature_names_in_", None)
@@ -82,6 +97,19 @@ def inputs_of(model: Any, types: Sequence[tuple[str, Any]]) -> tuple[list[Fed], 
     for f in fed:
         f.parts = [next(left) for _ in range(f.width or 1)]
     return fed, [f"{part}:{f.dtype}[batch,1]" for f in fed for part in f.parts]
+
+
+def features_of(model: Any) -> int:
+    """Number of features of a booster."""
+    count = getattr(model, "num_features", None) or getattr(model, "num_feature", None)
+    return int(count()) if count else 1
+
+
+def objective_of(booster: Any) -> str:
+    """The objective of a live booster of XGBoost or LightGBM."""
+    if hasattr(booster, "save_config"):
+        return str(json.loads(booster.save_config())["learner"]["objective"]["name"])
+    return str(booster.dump_model(num_iteration=1).get("objective", ""))
 
 
 def takes_vector(model: Any) -> bool:
@@ -98,6 +126,13 @@ def takes_vector(model: Any) -> bool:
             model = model.best_estimator_
         else:
             return isinstance(model, (CountVectorizer, HashingVectorizer, LabelBinarizer, LabelEncoder))
+
+
+def classifies(model: Any) -> bool:
+    """Whether it is a classifier of scikit-learn's kind, which a booster itself isn't."""
+    from sklearn.base import is_classifier
+
+    return hasattr(model, "fit") and is_classifier(model)
 
 
 def last_of(model: Any) -> Any:
@@ -137,12 +172,12 @@ def opset_of(target: Any) -> int:
 
 def methods_of(model: Any, own: dict[str, Any]) -> list[str] | None:
     """The methods that the peer's outputs hold; None where they are those that this package takes by itself."""
-    from sklearn.base import is_classifier
     from sklearn.feature_selection import SelectorMixin
 
     last = last_of(model)
-    if own.get("decision_path") or own.get("decision_leaf"):
-        raise RuntimeError("the path to a leaf is no output of this package")
+    ways = [m for option, m in (("decision_path", "decision_path"), ("decision_leaf", "apply")) if own.get(option)]
+    if ways:
+        return ["predict", *(["predict_proba"] if classifies(model) else []), *ways]
     if isinstance(last, SelectorMixin):
         return ["transform"]
     if own.get("return_std"):
@@ -150,7 +185,7 @@ def methods_of(model: Any, own: dict[str, Any]) -> list[str] | None:
     if own.get("score_samples"):
         second = "predict_proba" if hasattr(last, "predict_proba") else "decision_function"
         return ["predict", second, "score_samples"]
-    if is_classifier(model) and own.get("raw_scores") and hasattr(model, "decision_function"):
+    if classifies(model) and own.get("raw_scores") and hasattr(model, "decision_function"):
         return ["predict", "decision_function"]
     return None
 
@@ -186,6 +221,8 @@ def convert(model: Any, types: Any, target: Any, options: dict[Any, Any] | None,
 
 def feed(proto: onnx.ModelProto, fed: list[Fed]) -> None:
     """The peer's inputs in the place of ours."""
+    if not fed:
+        return
     inner = {i.name: i for i in proto.graph.input}
     taken = {f.name for f in fed}
     for part in [p for f in fed for p in f.parts if p in taken and f.parts != [f.name]]:
@@ -216,8 +253,24 @@ def feed(proto: onnx.ModelProto, fed: list[Fed]) -> None:
 
 def present(proto: onnx.ModelProto, model: Any, own: dict[str, Any]) -> None:
     """The peer's outputs: names, shapes, dicts of probabilities."""
-    from sklearn.base import is_classifier
+    ways = [o for o in proto.graph.output if o.name in ("path", "leaves")]
+    for output in ways:
+        proto.graph.output.remove(output)
+    answers(proto, model, own)
+    proto.graph.output.extend(ways)
+    for output in ways:
+        for dim in output.type.tensor_type.shape.dim:
+            dim.ClearField("dim_param")
+        if output.name == "path":
+            as_texts(proto, [t.tree_.node_count for t in getattr(model, "estimators_", [model])])
 
+
+def answers(proto: onnx.ModelProto, model: Any, own: dict[str, Any]) -> None:
+    """The outputs of predict and its like."""
+    classifier = classifies(model)
+    if type(model).__name__ == "Booster" and objective_of(model).startswith(("binary", "multi")):
+        classifier = objective_of(model) != "multi:softmax"  # that gives the label only
+        as_classifier(proto) if classifier else rename(proto, "variable", "label")
     names = [o.name for o in proto.graph.output]
     for output in list(proto.graph.output):
         for dim in output.type.tensor_type.shape.dim:
@@ -226,14 +279,15 @@ def present(proto: onnx.ModelProto, model: Any, own: dict[str, Any]) -> None:
         if output.name == "label":
             if kind not in (onnx.TensorProto.STRING, onnx.TensorProto.INT64):
                 after(proto, "label", "Cast", onnx.TensorProto.INT64, to=onnx.TensorProto.INT64)
-        elif len(output.type.tensor_type.shape.dim) == 1 and not (output.name == "scores" and is_classifier(model)):
+        elif len(output.type.tensor_type.shape.dim) == 1 and not (output.name == "scores" and classifier):
             column(proto, output.name)
-    if not is_classifier(model):
+    if not classifier:
         return
     if len(names) > 2:
-        together(proto, model, names[1:], own)
+        classes = getattr(model, "classes_", None) or [e.classes_ for e in model.estimators_]
+        together(proto, names[1:], list(map(np.asarray, classes)) if own.get("output_class_labels") else None)
         return
-    labels = class_labels(model)
+    labels = class_labels(model, proto.graph.output[-1])
     if own.get("nocl") and labels is not None:
         indices(proto, labels)
     if len(names) < 2 or labels is None:
@@ -257,9 +311,11 @@ def present(proto: onnx.ModelProto, model: Any, own: dict[str, Any]) -> None:
         constant(proto, "class_labels", labels)
 
 
-def class_labels(model: Any) -> np.ndarray | None:
-    """The labels of a classifier of one output, whole numbers or strings."""
+def class_labels(model: Any, probabilities: onnx.ValueInfoProto) -> np.ndarray | None:
+    """The labels of a classifier of one output, whole numbers or strings; those of a booster are numbers from 0 on."""
     found = getattr(model, "classes_", getattr(last_of(model), "classes_", None))
+    if type(model).__name__ == "Booster":
+        return np.arange(probabilities.type.tensor_type.shape.dim[1].dim_value)
     if found is None or isinstance(found, list) or np.ndim(found) != 1:
         return None
     array = np.asarray(found)
@@ -275,176 +331,6 @@ def finish(proto: onnx.ModelProto, finals: Sequence[tuple[str, Any]]) -> None:
         wanted = helper.np_dtype_to_tensor_dtype(np.dtype(_DTYPES[type(kind).__name__])) if kind is not None else None
         if wanted not in (None, output.type.tensor_type.elem_type):
             after(proto, name, "Cast", wanted, to=wanted)
-
-
-# --- surgery ---------------------------------------------------------------------------------------------------------
-
-
-def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from nodes_of(attribute.g)
-
-
-def rename(proto: onnx.ModelProto, old: str, new: str) -> None:
-    for node in nodes_of(proto.graph):
-        node.output[:] = [new if o == old else o for o in node.output]
-        node.input[:] = [new if i == old else i for i in node.input]
-    for value in (*proto.graph.output, *proto.graph.input):
-        if value.name == old:
-            value.name = new
-
-
-def opset_in(proto: onnx.ModelProto) -> int:
-    return next(o.version for o in proto.opset_import if not o.domain)
-
-
-def need_ml(proto: onnx.ModelProto, version: int = 1) -> None:
-    if not any(o.domain == _ML for o in proto.opset_import):
-        proto.opset_import.append(helper.make_opsetid(_ML, version))
-
-
-def after(proto: onnx.ModelProto, name: str, op: str, kind: int, **attributes: Any) -> None:
-    """Puts a node behind an output, which keeps its name."""
-    rename_source(proto, name, f"{name}_before")
-    proto.graph.node.append(helper.make_node(op, [f"{name}_before"], [name], **attributes))
-    next(o for o in proto.graph.output if o.name == name).type.tensor_type.elem_type = kind
-
-
-def rename_source(proto: onnx.ModelProto, old: str, new: str) -> None:
-    """Renames what an output is made of, not the output."""
-    place = [o.name for o in proto.graph.output].index(old)
-    rename(proto, old, new)
-    proto.graph.output[place].name = old
-
-
-def initializer(proto: onnx.ModelProto, name: str, array: np.ndarray) -> str:
-    if not any(i.name == name for i in proto.graph.initializer):
-        proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
-    return name
-
-
-def reshape(proto: onnx.ModelProto, source: str, target: str, sizes: list[int]) -> onnx.NodeProto:
-    name = initializer(proto, "to_" + "_".join(map(str, sizes)), np.array(sizes, np.int64))
-    return helper.make_node("Reshape", [source, name], [target])
-
-
-def declare(proto: onnx.ModelProto, name: str, kind: int, shape: list[int | None]) -> None:
-    place = [o.name for o in proto.graph.output].index(name)
-    proto.graph.output[place].CopyFrom(helper.make_tensor_value_info(name, kind, shape))
-
-
-def column(proto: onnx.ModelProto, name: str) -> None:
-    """The peer gives one number for each row as [batch, 1]."""
-    kind = next(o for o in proto.graph.output if o.name == name).type.tensor_type.elem_type
-    rename_source(proto, name, f"{name}_flat")
-    proto.graph.node.append(reshape(proto, f"{name}_flat", name, [-1, 1]))
-    declare(proto, name, kind, [None, 1])
-
-
-def two_columns(proto: onnx.ModelProto) -> None:
-    """The peer gives scores of two classes as (-score, score)."""
-    kind = proto.graph.output[1].type.tensor_type.elem_type
-    column(proto, "scores")
-    rename_source(proto, "scores", "score")
-    proto.graph.node.append(helper.make_node("Neg", ["score"], ["minus_score"]))
-    proto.graph.node.append(helper.make_node("Concat", ["minus_score", "score"], ["scores"], axis=1))
-    declare(proto, "scores", kind, [None, 2])
-
-
-def indices(proto: onnx.ModelProto, labels: np.ndarray) -> None:
-    """Index of the label in the place of the label."""
-    last = next(n for n in proto.graph.node if "label" in n.output)
-    if last.op_type == "Gather":
-        proto.graph.node.remove(last)
-        (used,) = [i for i in proto.graph.initializer if i.name == last.input[0]]
-        proto.graph.initializer.remove(used)
-        proto.graph.node.append(helper.make_node("Identity", [last.input[1]], ["label"]))
-        proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
-        return
-    numbers: dict[str, Any] = {"values_int64s": list(range(len(labels))), "default_int64": -1}
-    keys = {"keys_strings": [str(v) for v in labels]} if labels.dtype == object else {
-        "keys_int64s": [int(v) for v in labels]
-    }  # fmt: skip
-    rename_source(proto, "label", "label_before")
-    node = helper.make_node("LabelEncoder", ["label_before"], ["label"], domain=_ML, **keys, **numbers)
-    proto.graph.node.append(node)
-    proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
-    need_ml(proto, 2)
-
-
-def as_dicts(proto: onnx.ModelProto, labels: np.ndarray) -> None:
-    """Probabilities as a list of dicts, and the peer's names for the outputs."""
-    texts = labels.dtype == object
-    source = proto.graph.output[1].name
-    attributes = {"classlabels_strings": [str(v) for v in labels]} if texts else {
-        "classlabels_int64s": [int(v) for v in labels]
-    }  # fmt: skip
-    if proto.graph.output[1].type.tensor_type.elem_type != onnx.TensorProto.FLOAT:
-        proto.graph.node.append(helper.make_node("Cast", [source], ["as_float"], to=onnx.TensorProto.FLOAT))
-        source = "as_float"
-    proto.graph.node.append(
-        helper.make_node("ZipMap", [source], ["output_probability"], domain=_ML, name="ZipMap", **attributes)
-    )
-    key = onnx.TensorProto.STRING if texts else onnx.TensorProto.INT64
-    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
-    mapped = helper.make_sequence_type_proto(helper.make_map_type_proto(key, value))
-    rename(proto, "label", "output_label")
-    proto.graph.output[1].CopyFrom(helper.make_value_info("output_probability", mapped))
-    need_ml(proto)
-
-
-def as_columns(proto: onnx.ModelProto, labels: np.ndarray) -> None:
-    """Probabilities as one output for each class."""
-    source = proto.graph.output[1]
-    kind, name = source.type.tensor_type.elem_type, source.name
-    names = [f"s{v}" if labels.dtype == object else f"i{v}" for v in labels]
-    equal = {"num_outputs": len(names)} if opset_in(proto) >= 18 else {}
-    proto.graph.node.append(helper.make_node("Split", [name], [f"{n}_2d" for n in names], axis=1, **equal))
-    proto.graph.node.extend(reshape(proto, f"{n}_2d", n, [-1]) for n in names)
-    rename(proto, "label", "output_label")
-    del proto.graph.output[1]
-    proto.graph.output.extend(helper.make_tensor_value_info(n, kind, [None]) for n in names)
-
-
-def together(proto: onnx.ModelProto, model: Any, names: list[str], own: dict[str, Any]) -> None:
-    """Probabilities of several outputs: one sequence, or one tensor for trees."""
-    kind = proto.graph.output[1].type.tensor_type.elem_type
-    del proto.graph.output[1:]
-    if type(last_of(model)).__name__ != "MultiOutputClassifier":
-        made = [f"{n}_3d" for n in names]
-        for name, target in zip(names, made, strict=True):
-            axes = initializer(proto, "axis_0", np.zeros(1, np.int64))
-            node = helper.make_node("Unsqueeze", [name, axes], [target])
-            if opset_in(proto) < 13:
-                node = helper.make_node("Unsqueeze", [name], [target], axes=[0])
-            proto.graph.node.append(node)
-        proto.graph.node.append(helper.make_node("Concat", made, ["probabilities"], axis=0))
-        proto.graph.output.append(helper.make_tensor_value_info("probabilities", kind, [len(names), None, None]))
-    else:
-        proto.graph.node.append(helper.make_node("SequenceConstruct", names, ["probabilities"]))
-        sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(kind, None))
-        proto.graph.output.append(helper.make_value_info("probabilities", sequence))
-    if own.get("output_class_labels"):
-        classes = [np.asarray(c) for c in getattr(model, "classes_", None) or [e.classes_ for e in model.estimators_]]
-        constants = [constant(proto, f"class_labels_{i}", c, output=False) for i, c in enumerate(classes)]
-        proto.graph.node.append(helper.make_node("SequenceConstruct", constants, ["class_labels"]))
-        of = onnx.TensorProto.STRING if classes[0].dtype.kind in "OU" else onnx.TensorProto.INT64
-        sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(of, None))
-        proto.graph.output.append(helper.make_value_info("class_labels", sequence))
-
-
-def constant(proto: onnx.ModelProto, name: str, labels: np.ndarray, *, output: bool = True) -> str:
-    """The labels as a result of the model."""
-    texts = labels.dtype.kind in "OU"
-    array = np.array([str(v) for v in labels], object) if texts else labels.astype(np.int64)
-    proto.graph.node.append(helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(array, name)))
-    if output:
-        kind = onnx.TensorProto.STRING if texts else onnx.TensorProto.INT64
-        proto.graph.output.append(helper.make_tensor_value_info(name, kind, [len(labels)]))
-    return name
 
 
 # --- the plugin ------------------------------------------------------------------------------------------------------
@@ -473,8 +359,12 @@ def convert_booster(model: Any, name: Any = None, initial_types: Any = None, doc
     library = type(model).__module__.split(".")[0]
     if initial_types is None and library != "catboost":
         raise ValueError("Initial types are required")
-    own = {"zipmap": library != "xgboost" and more.get("zipmap", True)}
-    return convert(model, initial_types, target_opset, own, None)
+    own = {"zipmap": library == "lightgbm" and more.get("zipmap", True)}
+    proto = convert(model, initial_types, target_opset, own, None)
+    for old, new in (("probabilities", "shares"), ("output_label", "label"), ("output_probability", "probabilities")):
+        if any(o.name == "output_probability" for o in proto.graph.output):
+            rename(proto, old, new)
+    return proto
 
 
 def pytest_configure(config: Any) -> None:
