@@ -37,6 +37,7 @@ from skl_shim_graph import (
     indices,
     opset_in,
     rename,
+    rename_inner,
     reshape,
     together,
     two_columns,
@@ -344,7 +345,13 @@ def convert_sklearn(model: Any, name: Any = None, initial_types: Any = None, doc
     """The peer's function, by our converter."""
     if initial_types is None:
         raise ValueError("Initial types are required")
-    return convert(model, initial_types, target_opset, more.get("options"), more.get("final_types"))
+    proto = convert(model, initial_types, target_opset, more.get("options"), more.get("final_types"))
+    naming = more.get("naming")
+    if naming is not None:
+        if not isinstance(naming, str) and not callable(naming):
+            raise TypeError(f"naming={naming!r}: it is a prefix or a function")
+        rename_inner(proto, (lambda name, taken: naming + name) if isinstance(naming, str) else naming)
+    return proto
 
 
 def to_onnx(model: Any, X: Any = None, name: Any = None, initial_types: Any = None, target_opset: Any = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,17 @@ def rename(proto: onnx.ModelProto, old: str, new: str) -> None:
     for value in (*proto.graph.output, *proto.graph.input):
         if value.name == old:
             value.name = new
+
+
+def rename_inner(proto: onnx.ModelProto, naming: Callable[[str, set[str]], str]) -> None:
+    """New names for everything but inputs and outputs."""
+    kept = {v.name for v in (*proto.graph.input, *proto.graph.output)}
+    inner = {o for node in nodes_of(proto.graph) for o in node.output} | {i.name for i in proto.graph.initializer}
+    for old in sorted(inner - kept):
+        new = naming(old, kept)
+        rename(proto, old, new)
+        for tensor in proto.graph.initializer:
+            tensor.name = new if tensor.name == old else tensor.name
 
 
 def opset_in(proto: onnx.ModelProto) -> int:
