@@ -204,9 +204,13 @@ def _numbered(codes: np.ndarray, count: int) -> tuple[np.ndarray, tuple[str, ...
 
 
 def class_of(holds: np.ndarray) -> str:
-    """The ranges of a character class, as RE2 writes them."""
+    """The ranges of a character class, in what RE2 and Python's `re` (ONNX's reference implementation) both read."""
     edges = np.flatnonzero(np.diff(holds.astype(np.int8), prepend=0, append=0)).tolist()
     parts = []
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
-        parts.append(f"\\x{{{start:X}}}" + (f"-\\x{{{stop - 1:X}}}" if stop - start > 1 else ""))
+        parts.append(_written(start) + (f"-{_written(stop - 1)}" if stop - start > 1 else ""))
     return "".join(parts)
+
+
+def _written(code: int) -> str:
+    return f"\\x{code:02X}" if code < 0x100 else chr(code)

@@ -217,7 +217,7 @@ def _plain(characters: Characters, rule: Rule) -> str:
     holds = np.zeros(0x110000, bool)
     holds[[ord(c) for c in characters.alphabet if c not in characters.changed]] = True
     holds &= members(rule.token)
-    return class_of(holds) or "^\\x{0}-\\x{10FFFF}"
+    return class_of(holds) or "^\\x00-\U0010ffff"
 
 
 def _tokens(g: GraphBuilder, strings: Value, characters: Characters, rule: Rule, lengths: tuple[int, ...]) -> Ragged:
