@@ -27,21 +27,33 @@ def capture(module: Any, arguments: Arguments) -> Any:
     modes = [(m, m.training) for m in module.modules()]
     module.eval()
     try:
-        # named dims first: they hold the sizes of one symbol together. They don't allow a smallest or largest size,
-        # which many ops have, so the second way leaves the ranges to torch.
-        relaxed = False
-        while True:
-            shapes = dynamic_shapes(module, arguments, relaxed=relaxed)
-            try:
-                return _export(module, arguments, shapes)
-            except FAILURES as error:
-                if shapes is not None and not relaxed and _about_ranges(error):
-                    relaxed = True
-                elif not ("not a known type" in str(error) and _register_outputs(module, arguments)):
-                    raise CaptureError(explain(module, error)) from error
+        # torch finds out itself which sizes are one and how far they range. Named dims allow no smallest or largest
+        # size; they say why, where a size that should stay open is fixed.
+        loose = _captured(module, arguments, relaxed=True)
+        return loose if _stay_open(loose, arguments) else _captured(module, arguments, relaxed=False)
     finally:
         for child, mode in modes:
             child.training = mode
+
+
+def _captured(module: Any, arguments: Arguments, *, relaxed: bool) -> Any:
+    while True:
+        try:
+            return _export(module, arguments, dynamic_shapes(module, arguments, relaxed=relaxed))
+        except FAILURES as error:
+            if not ("not a known type" in str(error) and _register_outputs(module, arguments)):
+                raise CaptureError(explain(module, error)) from error
+
+
+def _stay_open(program: Any, arguments: Arguments) -> bool:
+    """Whether no size that the caller opened became a number."""
+    import torch
+
+    inputs = {s.arg.name for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"}
+    nodes = [n for n in program.graph.nodes if n.op == "placeholder" and n.name in inputs]
+    tensors = [n.meta["val"] for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)]
+    sizes = [t.shape[axis] for t, axes in zip(tensors, arguments.axes, strict=False) for axis in axes]
+    return not any(isinstance(s, int) or s.node.expr.is_number for s in sizes)
 
 
 def refuse_observers(module: Any) -> None:
@@ -84,11 +96,6 @@ def _register_outputs(module: Any, arguments: Arguments) -> bool:
     with torch.no_grad(), plain_attention():
         leaves = pytree.tree_leaves(module(*arguments.args, **arguments.kwargs))
     return register(leaves)
-
-
-def _about_ranges(error: BaseException) -> bool:
-    """Whether what failed are the ranges of open sizes."""
-    return type(error).__name__ in ("UserError", "ConstraintViolationError") and "onstraint" in str(error)
 
 
 @contextmanager
