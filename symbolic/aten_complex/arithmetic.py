@@ -162,12 +162,6 @@ def isreal(g: GraphBuilder, self: Complex) -> Value:
     return g.Equal(self.imag, scalar(g, 0.0, self.imag))
 
 
-@symbolic("aten", "isreal")
-def isreal_of_real(g: GraphBuilder, self: Value) -> Value:
-    """aten::isreal(Tensor self) -> Tensor"""
-    return g.expand(g.constant(np.array(True)), list(self.sizes or ()))
-
-
 @symbolic(DIALECT, "isclose")
 def isclose(
     g: GraphBuilder, self: Number, other: Number, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False

@@ -73,18 +73,6 @@ def stft_center(
     return stft(g, signal, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
-@symbolic("aten", "stft.default")
-def stft_as_real(g: GraphBuilder, self: Value, n_fft: int, *arguments: Any, **named: Any) -> Any:
-    """aten::stft(Tensor self, int n_fft, ..., bool return_complex=False, ...) -> Tensor"""
-    return stft(g, self, n_fft, *arguments, **named)
-
-
-@symbolic("aten", "stft.center")
-def stft_center_as_real(g: GraphBuilder, self: Value, n_fft: int, *arguments: Any, **named: Any) -> Any:
-    """aten::stft.center(Tensor self, int n_fft, ..., bool return_complex=False, ...) -> Tensor"""
-    return stft_center(g, self, n_fft, *arguments, **named)
-
-
 def overlap_add(g: GraphBuilder, frames: Value, hop: int) -> Value:
     """The signal of which frames (..., count, size) were taken every `hop` elements, overlapping parts summed."""
     *lead, count, size = sizes(g, frames)
