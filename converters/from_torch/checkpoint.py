@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -283,12 +284,11 @@ def _from_file(path: Path) -> Any:
         spec = spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
-        sys.modules[name] = module
-        try:
+        with ExitStack() as failed:
+            sys.modules[name] = module
+            failed.callback(sys.modules.pop, name)
             spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
+            failed.pop_all()  # it ran: it stays
     return sys.modules[name]
 
 
