@@ -30,7 +30,7 @@ class Dims:
             return size
         expression = size.node.expr
         if expression not in self._known:
-            self._known[expression] = self._expression(expression)
+            self._known[expression] = self.expression(expression)
         return self._known[expression]
 
     def sizes(self, shape: Any) -> list[Size | None]:
@@ -39,9 +39,6 @@ class Dims:
 
     def expression(self, e: Any) -> Size | None:
         """A sympy expression as a size; None where it has no counterpart."""
-        return self._expression(e)
-
-    def _expression(self, e: Any) -> Size | None:
         if e.is_Integer:
             return int(e)
         if e.is_Symbol:
@@ -51,7 +48,7 @@ class Dims:
             return self._power(*e.args)
         if kind in ("floor", "TruncToInt", "FloorToInt") and not e.args[0].is_integer:
             return self._scaled(e.args[0])
-        parts = [self._expression(a) for a in e.args]
+        parts = [self.expression(a) for a in e.args]
         if not parts or any(p is None for p in parts):
             return None
         known: list[Size] = [p for p in parts if p is not None]
@@ -64,7 +61,7 @@ class Dims:
         if e.func.__name__ not in ("Mul", "FloatTrueDiv", "IntTrueDiv") or len(numbers) != 1 or len(rest) != 1:
             return None
         inner = rest[0].args[0] if type(rest[0]).__name__ == "ToFloat" else rest[0]
-        size = self._expression(inner)
+        size = self.expression(inner)
         numerator, denominator = float(numbers[0]).as_integer_ratio()
         if e.func.__name__ != "Mul":
             numerator, denominator = denominator, numerator
@@ -73,7 +70,7 @@ class Dims:
         return (size * numerator) // denominator
 
     def _power(self, base: Any, exponent: Any) -> Size | None:
-        size = self._expression(base)
+        size = self.expression(base)
         if size is None or not exponent.is_Integer or not 0 <= int(exponent) <= _MAX_POWER:
             return None
         result: Size = 1

@@ -387,7 +387,7 @@ class Walk:
         if expression.is_number:
             return g.constant(float(expression), double)
         if expression.is_integer and kind != "ToFloat":
-            size = self.dims._expression(expression)
+            size = self.dims.expression(expression)
             if size is not None:
                 return g.Cast(g.size(size), to=double)
         parts = [self._float(a) for a in expression.args]

@@ -116,8 +116,9 @@ class _OwnDims(Dims):
         super().__init__({})
         self._sizes = sizes
 
-    def _expression(self, e: Any) -> Size | None:
-        return self._sizes[str(e)] if e.is_Symbol and str(e) in self._sizes else super()._expression(e)
+    def expression(self, e: Any) -> Size | None:
+        """A sympy expression as a size; None where it has no counterpart."""
+        return self._sizes[str(e)] if e.is_Symbol and str(e) in self._sizes else super().expression(e)
 
 
 def _symbols(program: Any, values: Sequence[Value]) -> dict[str, Size]:
