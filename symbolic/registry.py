@@ -21,6 +21,8 @@ DIALECT_PACKAGES = {
     "torchvision": "torchvision_ops",
     "transformers": "aten",
     "quantized_decomposed": "quantized_decomposed",
+    "quantized": "quantized",
+    "aten.quantized": "quantized",
     "estimators": "estimators",
     "jaxpr": "jaxpr",
     "stablehlo": "stablehlo",

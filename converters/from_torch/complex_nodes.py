@@ -1,4 +1,4 @@
-"""Nodes of a captured graph that take or give complex numbers: they have symbolic functions of their own."""
+"""Nodes of a captured graph that take complex or quantised tensors: they have symbolic functions of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from ...symbolic.complex.arithmetic import each
 from ...symbolic.complex.number import PARTS, Complex, as_complex, cast, from_pair, to_pair
 from ...symbolic.dims import Dim
 from ...symbolic.errors import TranslationError
+from ...symbolic.quantized.tensor import Quantized, requantized
 from ...symbolic.value import Value
+
+#: What a tensor of the program is in the graph.
+TENSOR = (Value, Complex, Quantized)
 
 
 def touches_complex(node: Any) -> bool:
@@ -26,9 +30,16 @@ def _is_complex(value: Any) -> bool:
     return dtype is not None and bool(getattr(dtype, "is_complex", False))
 
 
+def _takes_quantized(node: Any) -> bool:
+    found = [n.meta.get("val") for n in node.all_input_nodes]
+    return any(getattr(v, "is_quantized", False) for v in found)
+
+
 def dialect_of(node: Any) -> str:
     """The dialect in which a node's function is looked up."""
-    return "aten.complex" if touches_complex(node) else "aten"
+    if touches_complex(node):
+        return "aten.complex"
+    return "aten.quantized" if _takes_quantized(node) else "aten"
 
 
 def as_input(g: GraphBuilder, name: str, dtype: str, sizes: list[int | Dim | None]) -> Value | Complex:
@@ -40,18 +51,21 @@ def as_input(g: GraphBuilder, name: str, dtype: str, sizes: list[int | Dim | Non
 
 
 def as_output(g: GraphBuilder, value: Any) -> Any:
-    """A graph output: a complex tensor leaves as a pair."""
+    """A graph output: a complex tensor leaves as a pair, a quantised one as the numbers that it stands for."""
+    if isinstance(value, Quantized):
+        return value.numbers
     return to_pair(g, value) if isinstance(value, Complex) else value
 
 
-def expected(
-    g: GraphBuilder, value: Value | Complex, dtype: ir.DataType | None, sizes: list[int | Dim | None]
-) -> Value | Complex:
+def expected(g: GraphBuilder, value: Any, dtype: ir.DataType | None, sizes: list[int | Dim | None]) -> Any:
     """Compares a tensor with what the capture says about it.
 
     Raises:
         TranslationError: It is complex and should not be, or a part of it contradicts.
     """
+    if isinstance(value, Quantized):
+        g.expect(value.numbers, dtype, sizes)
+        return value
     if dtype in PARTS:
         whole = as_complex(g, value)
         for part in (whole.real, whole.imag):
@@ -62,8 +76,12 @@ def expected(
     return g.expect(value, dtype, sizes)
 
 
-def like(g: GraphBuilder, value: Value | Complex, before: Value | Complex) -> Value | Complex:
+def like(g: GraphBuilder, value: Any, before: Any) -> Any:
     """The result of an in-place op in the dtype of the tensor that it writes to."""
+    if isinstance(before, Quantized):
+        return value if isinstance(value, Quantized) else requantized(g, value, before)
+    if isinstance(value, Quantized):
+        value = value.numbers
     if isinstance(before, Complex):
         return cast(g, as_complex(g, value), before.element)
     if isinstance(value, Complex):

@@ -254,7 +254,7 @@ class Walk:
                 where = location(node)
                 with self.g.at(where):
                     result = self._call(node, lambda a: _mapped(a, read))
-                    if mutates(node.target) and isinstance(result, (Value, Complex)):
+                    if mutates(node.target) and isinstance(result, complex_nodes.TENSOR):
                         result = complex_nodes.like(self.g, result, memory[node])
                     memory[node] = self._expected(node, result, mark)
             elif node.op == "output":
@@ -354,7 +354,7 @@ class Walk:
         import torch
 
         said = node.meta.get("val")
-        if isinstance(result, (Value, Complex)) and isinstance(said, torch.Tensor):
+        if isinstance(result, complex_nodes.TENSOR) and isinstance(said, torch.Tensor):
             result = self._tensor(result, said)
             if mark and isinstance(result, Value) and not result.is_constant:
                 self.g.mark(result, node.name)
@@ -364,7 +364,9 @@ class Walk:
                 self.g.learn_size(size, result)
         elif isinstance(result, tuple) and isinstance(said, (tuple, list)):
             return tuple(
-                self._tensor(one, told) if isinstance(one, (Value, Complex)) and isinstance(told, torch.Tensor) else one
+                self._tensor(one, told)
+                if isinstance(one, complex_nodes.TENSOR) and isinstance(told, torch.Tensor)
+                else one
                 for one, told in itertools.zip_longest(result, said[: len(result)])
             )
         return result

@@ -17,6 +17,7 @@ from ...symbolic.builder import GraphBuilder
 from ...symbolic.complex.number import Complex
 from ...symbolic.dims import Dim
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
+from ...symbolic.quantized.tensor import Quantized
 from ...symbolic.registry import Symbolic, registry
 from ...symbolic.value import Value
 from . import complex_nodes
@@ -24,11 +25,14 @@ from . import script_numbers as numbers
 from .graph import onnx_dtype
 from .script_decompose import decomposed
 from .script_merge import Merge
+from .script_packed import unpacked
 from .script_program import Block, Op, dtype_of
 from .script_values import Items, Memory, Record, Table, Tensor, leaves
 from .script_views import scatter_of
 from .weights import Weights
 
+#: Kinds of tensors whose ops have a dialect of their own.
+_KINDS = {"complex": Complex, "quantized": Quantized}
 #: Arguments that say nothing about the values an op computes.
 _PLACEMENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "generator")
 
@@ -161,7 +165,9 @@ class ScriptWalk:
         if isinstance(value, (torch.ScriptModule, torch._C.ScriptModule)):
             return Record(path, getattr(value, "_c", value), 0)
         if isinstance(value, torch._C.ScriptObject):
-            return Record(None, value, 0)
+            packed = unpacked(self.weights, value, path or f"packed_{len(self._kept)}")
+            self._kept.append(value)
+            return Record(None, value, 0) if packed is None else packed
         if isinstance(value, tuple):
             return tuple(self.adopted(v, f"{path}.{i}" if path else "") for i, v in enumerate(value))
         if isinstance(value, Mapping) or hasattr(value, "items"):
@@ -197,14 +203,17 @@ class ScriptWalk:
         return self.memory.read(tensor)
 
     def _function(self, op: Op, args: list[Any]) -> list[Any]:
-        complex_ = any(isinstance(leaf, Tensor) and isinstance(self.read(leaf), Complex) for _, leaf in leaves(args))
-        row = self.lookup(op, complex_)
+        tensors = [self.read(leaf) for _, leaf in leaves(args) if isinstance(leaf, Tensor)]
+        kind = next((f".{k}" for k, t in _KINDS.items() if any(isinstance(x, t) for x in tensors)), "")
+        row = self.lookup(op, kind)
         schema = op.schema
+        if row is None and kind == ".quantized":
+            raise UnsupportedOps([MissingOp("aten", op.name, 1, (op.location,), "of a quantised tensor")])
         if row is None:
             parts = decomposed(self, op, args)
             if parts is None:
                 raise self._missing(op)
-            made: list[Any] = [self.tensor(r) if isinstance(r, (Value, Complex)) else r for r in parts]
+            made: list[Any] = [self.tensor(r) if isinstance(r, complex_nodes.TENSOR) else r for r in parts]
             single = len(schema.returns) == 1 and str(schema.returns[0].type).startswith("List")
             return [self.memory.items(made)] if single else made
 
@@ -228,11 +237,16 @@ class ScriptWalk:
         """The (first) result of an op through its symbolic function."""
         return self._function(op, args)[0]
 
-    def lookup(self, op: Op, is_complex: bool = False) -> Symbolic | None:
-        """The symbolic function of an op: by name and overload, else by name; a complex one where no other is."""
+    def lookup(self, op: Op, kind: str = "") -> Symbolic | None:
+        """The symbolic function of an op: by name and overload, else by name; one of another kind where none is.
+
+        Args:
+            op: The op.
+            kind: Behind "aten" in the name of the dialect, for complex and quantised operands.
+        """
         opset = self.memory.frames[0].g.opset
         library, name = op.place
-        own = ("aten.complex",) if is_complex else ("aten", "aten.complex")
+        own = (f"aten{kind}",) if kind else ("aten", "aten.complex", "aten.quantized")
         for dialect in (library,) if library else own:
             for wanted in (name, name.rsplit(".", 1)[0]):
                 if (row := registry.lookup(dialect, wanted, opset)) is not None:
@@ -300,13 +314,15 @@ class ScriptWalk:
     def _wrapped(self, result: Any, viewed: Tensor | None, op: Op, args: Sequence[Any], call: Callable[..., Any],
                  which: int) -> Any:  # fmt: skip
         """A result of a symbolic function as the program has it: tensor, number, or view of an operand's memory."""
-        if not isinstance(result, (Value, Complex)):
+        if not isinstance(result, complex_nodes.TENSOR):
             return result
         if op.schema.returns and len(op.schema.returns) > which and _is_number_type(op.schema.returns[which].type):
             return numbers.simplest(self.g, result) if isinstance(result, Value) else result
         if viewed is None:
             return self.tensor(result)
         scatter = scatter_of(self, op, args) if len(op.schema.returns) == 1 else None
+        if isinstance(result, Quantized):
+            scatter = None
         same = result is self.read(viewed)
         return self.memory.view(
             viewed, result, lambda base: call(base)[which], (lambda _, new: new) if same else scatter
@@ -316,7 +332,7 @@ class ScriptWalk:
         """The result of an in-place op, which becomes the value of its first operand."""
         target = args[0]
         written = [a for a in op.schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-        if not isinstance(target, Tensor) or len(written) != 1 or not isinstance(result, (Value, Complex)):
+        if not isinstance(target, Tensor) or len(written) != 1 or not isinstance(result, complex_nodes.TENSOR):
             raise UnsupportedOps([MissingOp("aten", op.kind, 1, (op.location,), "writes to its arguments")])
         before = self.read(target)
         result = complex_nodes.like(self.g, result, before)

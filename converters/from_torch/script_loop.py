@@ -18,6 +18,7 @@ from ...symbolic.complex.number import Complex
 from ...symbolic.control import common_sizes
 from ...symbolic.dims import Dim, Sizes
 from ...symbolic.errors import AnyonnxError, TranslationError
+from ...symbolic.quantized.tensor import Quantized
 from ...symbolic.value import Value
 from . import script_numbers as numbers
 from .script_merge import UNSET
@@ -243,6 +244,8 @@ class _Loop:
             value, before = self._value(new), self._value(old)
             if isinstance(value, Complex):
                 raise self._refusal("a complex tensor")
+            if isinstance(value, Quantized):
+                raise self._refusal("a quantised tensor")
             return _Form(value.element, self._common(before.sizes, value.sizes), True)
         if isinstance(new, Value) and isinstance(old, Value) and not numbers.is_known(new):
             return _Form(new.element, new.sizes, bool(new.sizes))

@@ -10,6 +10,7 @@ import numpy as np
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.complex.number import Complex
 from ...symbolic.errors import TranslationError
+from ...symbolic.quantized.tensor import Quantized, moved
 from ...symbolic.value import Value
 from . import script_numbers as numbers
 from .script_values import Items, Mutable, Record, Table, Tensor
@@ -110,6 +111,11 @@ class Merge:
         if isinstance(a, Complex) and isinstance(b, Complex):
             real, imag = self._pair(a.real, b.real), self._pair(a.imag, b.imag)
             return lambda results: Complex(real(results), imag(results))
+        if isinstance(a, Quantized) and isinstance(b, Quantized) and a.same_levels(b):
+            numbers_ = self._pair(a.numbers, b.numbers)
+            return lambda results: moved(numbers_(results), a)
+        if isinstance(a, Quantized) or isinstance(b, Quantized):
+            raise self._refusal("a quantised tensor", "one of another scale")
         if a.sizes is not None and b.sizes is not None and len(a.sizes) != len(b.sizes):
             self.ranks_differ = True
         place = len(self._pairs)

@@ -10,10 +10,11 @@ import onnx_ir as ir
 
 from ...symbolic.dims import product
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
+from ...symbolic.quantized.tensor import Quantized
 from ...symbolic.value import Value
 from . import script_numbers as numbers
 from .script_merge import UNSET
-from .script_program import Op, dtype_number, dtype_of
+from .script_program import Op, dtype_number, dtype_of, level_number
 from .script_values import Items, Record, Table, Tensor, leaves
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _string(walk: ScriptWalk, op: Op, value: Any) -> Any:
 
 
 @handles("aten::is_grad_enabled", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled", "prim::is_cuda",
-         "prim::is_mkldnn", "prim::is_nested", "prim::is_quantized", "prim::is_sparse", "prim::is_xpu", "prim::is_mps",
+         "prim::is_mkldnn", "prim::is_nested", "prim::is_sparse", "prim::is_xpu", "prim::is_mps",
          "aten::is_scripting", "prim::requires_grad", "aten::is_tracing", "prim::is_meta", "prim::is_ort",
          "aten::is_complex", "prim::is_vulkan", "prim::is_sparse_csr", "prim::is_mtia", "prim::is_xla",
          "prim::is_maia", "prim::is_ipu", "aten::_get_privateuse1_backend_name")  # fmt: skip
@@ -197,7 +198,13 @@ def _numel(walk: ScriptWalk, op: Op, x: Tensor) -> Any:
 
 @handles("prim::dtype")
 def _dtype(walk: ScriptWalk, op: Op, x: Tensor) -> Any:
-    return dtype_number(walk.read(x).element)
+    value = walk.read(x)
+    return level_number(value.kind) if isinstance(value, Quantized) else dtype_number(value.element)
+
+
+@handles("prim::is_quantized")
+def _is_quantized(walk: ScriptWalk, op: Op, x: Tensor) -> Any:
+    return isinstance(walk.read(x), Quantized)
 
 
 @handles("prim::device", "aten::device")

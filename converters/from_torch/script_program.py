@@ -32,6 +32,11 @@ def dtype_number(dtype: ir.DataType) -> int:
     return next(number for number, known in _DTYPES.items() if known == dtype)
 
 
+def level_number(levels: ir.DataType) -> int:
+    """torch's number of the quantised dtype with levels of this dtype."""
+    return next(number for number, known in _LEVELS.items() if known == levels)
+
+
 @dataclass(eq=False)
 class Op:
     """A node.

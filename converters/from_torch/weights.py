@@ -10,6 +10,8 @@ import onnx_ir as ir
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.complex.number import Complex
+from ...symbolic.errors import TranslationError
+from ...symbolic.quantized.tensor import Quantized, from_levels
 from ...symbolic.value import Value
 
 
@@ -23,10 +25,13 @@ class Weights:
     def __init__(self, g: GraphBuilder):
         self._g = g
         self._made: dict[Any, Value] = {}
+        self._alive: list[Any] = []  # addresses stay unique while their tensors live
 
-    def value(self, name: str, tensor: Any) -> Value | Complex:
-        """The initializer of a tensor, named by its first name; of a complex one two, for its parts."""
+    def value(self, name: str, tensor: Any) -> Value | Complex | Quantized:
+        """The initializer of a tensor, named by its first name; of a complex one two, of a quantised one its levels."""
         tensor = tensor.detach()
+        if tensor.is_quantized:
+            return self._quantized(name, tensor)
         if tensor.is_complex():
             tensor = tensor.resolve_conj()
             return Complex(self._value(f"{name}.real", tensor.real), self._value(f"{name}.imag", tensor.imag))
@@ -39,6 +44,7 @@ class Weights:
         if not tensor.numel():
             key = (name,)
         if key not in self._made:
+            self._alive.append(tensor)
             if tensor.numel() <= 1:
                 # a copy: shape arithmetic looks at scalars all the time
                 value = self._g.initializer(name, ir.Tensor(to_numpy(tensor), name=name))
@@ -47,13 +53,28 @@ class Weights:
             self._made[key] = value
         return self._made[key]
 
+    def _quantized(self, name: str, tensor: Any) -> Quantized:
+        import torch
+
+        if tensor.qscheme() not in (torch.per_tensor_affine, torch.per_tensor_symmetric, torch.per_channel_affine,
+                                    torch.per_channel_symmetric):  # fmt: skip
+            raise TranslationError(f"{name} is quantised as {tensor.qscheme()}, which has no ONNX counterpart")
+        levels = self._value(name, tensor.int_repr())
+        by_channel = tensor.qscheme() in (torch.per_channel_affine, torch.per_channel_symmetric)
+        scale = to_numpy(tensor.q_per_channel_scales()) if by_channel else np.array(tensor.q_scale())
+        zero = to_numpy(tensor.q_per_channel_zero_points()) if by_channel else np.array(tensor.q_zero_point())
+        scale, zero = self._g.constant(scale.astype(np.float32)), self._g.constant(zero, levels.element)
+        return from_levels(self._g, levels, scale, zero, tensor.q_per_channel_axis() if by_channel else None)
+
 
 def to_numpy(value: Any) -> np.ndarray:
-    """A torch tensor (or Python number) as an array; bfloat16 as ml_dtypes has it."""
+    """A torch tensor (or Python number) as an array; bfloat16 as ml_dtypes has it, a quantised one as its numbers."""
     import torch
 
     if not isinstance(value, torch.Tensor):
         return np.asarray(value)
+    if value.is_quantized:
+        value = value.dequantize()
     value = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
     if value.dtype is torch.bfloat16:
         array: np.ndarray = value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)

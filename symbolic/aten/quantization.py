@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..builder import GraphBuilder
+from ..quantized.tensor import Quantized, quantized
 from ..registry import symbolic
 from ..value import Value
-from .promotion import DataType, Scalar, cast, unsupported, value_of
+from .promotion import DataType, Scalar, cast, value_of
 from .shape import axis_of, size_at
 
 _BYTES = {(-128, 127): DataType.INT8, (0, 255): DataType.UINT8}
@@ -48,32 +49,21 @@ def _faked(g: GraphBuilder, x: Value, scale: Value, zero_point: Value, low: int,
     return g.Mul(g.Sub(steps, zero), scale)
 
 
-# --- quantised tensors -----------------------------------------------------------------------------------------------
-# A quantised tensor is carried as the numbers that it stands for, behind the QuantizeLinear and DequantizeLinear that
-# rounded them: what moves elements or picks the largest works on it as on any other.
+# --- quantised tensors: what takes one is in dialect aten.quantized ---------------------------------------------------
 
 
 @symbolic("aten", "quantize_per_tensor", "quantize_per_tensor.tensor_qparams")
-def quantize_per_tensor(g: GraphBuilder, self: Value, scale: Scalar, zero_point: Scalar, dtype: DataType) -> Value:
+def quantize_per_tensor(g: GraphBuilder, self: Value, scale: Scalar, zero_point: Scalar, dtype: DataType) -> Quantized:
     """aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor"""
-    scale, zero = value_of(g, scale, DataType.FLOAT), value_of(g, zero_point, DataType.INT32)
-    scale, zero = (g.reshape(v, []) if v.rank else v for v in (scale, zero))
-    return _quantized(g, self, scale, zero, dtype, None)
+    return quantized(g, self, scale, zero_point, dtype)
 
 
 @symbolic("aten", "quantize_per_channel")
 def quantize_per_channel(
     g: GraphBuilder, self: Value, scales: Value, zero_points: Value, axis: int, dtype: DataType
-) -> Value:
+) -> Quantized:
     """aten::quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType) -> Tensor"""
-    return _quantized(g, self, cast(g, scales, DataType.FLOAT), zero_points, dtype, axis_of(axis, self.rank))
-
-
-def _quantized(g: GraphBuilder, x: Value, scale: Value, zero: Value, dtype: DataType, axis: int | None) -> Value:
-    if dtype not in (DataType.INT8, DataType.UINT8):
-        raise unsupported(f"quantisation to {dtype.name}", g)
-    zero, how = cast(g, zero, dtype), {} if axis is None else {"axis": axis}
-    return g.DequantizeLinear(g.QuantizeLinear(x, scale, zero, **how), scale, zero, **how)
+    return quantized(g, self, scales, zero_points, dtype, axis_of(axis, self.rank))
 
 
 @symbolic("aten", "dequantize.self", "dequantize")
@@ -82,14 +72,7 @@ def dequantize(g: GraphBuilder, self: Value) -> Value:
     return self
 
 
-@symbolic("aten", "int_repr")
-def int_repr(g: GraphBuilder, self: Value) -> Value:
-    """aten::int_repr(Tensor self) -> Tensor"""
-    node = self.producer()
-    levels = node.inputs[0] if node is not None and node.op_type == "DequantizeLinear" else None
-    if not isinstance(levels, Value):
-        raise unsupported("the levels of a quantised tensor behind other ops", g)
-    return levels
+# --- weights alone ----------------------------------------------------------------------------------------------------
 
 
 @symbolic("aten", "_weight_int8pack_mm")
