@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .promotion import NARROW, DataType, Scalar, cast, result_type, unsupported, value_of, where
+from .promotion import NARROW, DataType, Scalar, cast, result_type, value_of, where
 from .shape import axis_of, broadcast_tensors, size_at, sizes
 
 _END = np.iinfo(np.int64).max
@@ -372,7 +372,8 @@ def index_add(g: GraphBuilder, self: Value, dim: int, index: Value, source: Valu
     if self.rank == 0:
         return g.reshape(index_add(g, g.reshape(self, [1]), 0, index, g.reshape(source, [1]), alpha), [])
     if alpha != 1:
-        source = g.Mul(source, value_of(g, alpha, source.element))
+        times = g.And if source.dtype == DataType.BOOL else g.Mul
+        source = times(source, value_of(g, alpha, source.element))
     at, src = _along(g, self, dim, index, source)
     return _scatter(g, self, dim, at, src, "add")
 
@@ -450,14 +451,11 @@ def diagonal_scatter(g: GraphBuilder, self: Value, src: Value, offset: int = 0, 
     """aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor"""
     from .shape import diagonal
 
-    shape = self.sizes or ()
-    if any(not isinstance(s, int) for s in shape):
-        raise unsupported("diagonal_scatter of open sizes", g)
-    count = int(np.prod([s for s in shape if isinstance(s, int)]))
-    flat = g.constant(np.arange(count).reshape([int(s) for s in shape if isinstance(s, int)]))
-    at = g.reshape(diagonal(g, flat, offset, dim1, dim2), [-1])
+    shape = sizes(g, self)
+    positions = g.reshape(g.Range(0, g.Size(self), 1), shape)
+    at = g.reshape(diagonal(g, positions, offset, dim1, dim2), [-1])
     written = _scatter(g, g.reshape(self, [-1]), 0, at, g.reshape(src, [-1]))
-    return g.reshape(written, list(shape))
+    return g.reshape(written, shape)
 
 
 @symbolic("aten", "put")

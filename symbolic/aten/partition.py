@@ -110,7 +110,7 @@ def angle(g: GraphBuilder, self: Value) -> Value:
     """aten::angle(Tensor self) -> Tensor"""
     dtype = self.element if is_float(self.element) else DataType.FLOAT
     if self.dtype == DataType.BOOL:
-        raise unsupported("the angle of truth values", g)
+        return g.expand(value_of(g, 0.0, dtype), sizes(g, self))
     negative = g.Less(self, value_of(g, 0, self.element))
     result = g.Where(negative, value_of(g, np.pi, dtype), value_of(g, 0.0, dtype))
     return g.Where(g.IsNaN(self), self, result) if is_float(self.element) else result

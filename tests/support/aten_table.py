@@ -288,6 +288,13 @@ for _how in ("sum", "prod", "amax", "amin", "mean"):
         row(f"scatter_reduce_{_how}_{_self}",
             lambda x, i, s, how=_how, own=_self: x.scatter_reduce(1, i, s, how, include_self=own),
             "f[n,6] l[n,3]<6 f[n,3]", since=18)  # fmt: skip
+row(
+    "index_add_bool",
+    lambda x, i, s: [x.index_add(1, i, s, alpha=a) for a in (False, True)],
+    "b[n,6] l[3]<6 b[n,3]",
+    since=16,
+)
+row("angle", lambda x, b, i: [x.angle(), b.angle(), i.angle()], "f[n] b[n,2] l[n]")
 row("index_add", lambda x, i, s: x.index_add(1, i, s), "f[n,6] l[3]<6 f[n,3]", since=16)
 row("index_copy", lambda x, s: x.index_copy(1, torch.tensor([4, 0]), s), "f[n,6] f[n,2]")
 row("index_fill", lambda x: x.index_fill(1, torch.tensor([4, 0]), -1), "f[n,6]")
