@@ -66,6 +66,14 @@ def _summed(g: GraphBuilder, x: Value, term: str, kept: set[str]) -> tuple[Value
     return g.ReduceSum(x, axes, keepdims=0), "".join(c for c in term if c in kept)
 
 
+def _without_ones(g: GraphBuilder, x: Value, term: str, letters: set[str]) -> tuple[Value, str]:
+    """Drops axes of one element: they stand for any size of the other operand, which is summed."""
+    axes = [i for i, c in enumerate(term) if c in letters and x.sizes is not None and x.sizes[i] == 1]
+    if not axes:
+        return x, term
+    return g.Squeeze(x, axes), "".join(c for i, c in enumerate(term) if i not in axes)
+
+
 def _arranged(g: GraphBuilder, x: Value, term: str, wanted: str) -> Any:
     """Axes in the wanted order."""
     if term == wanted:
@@ -75,6 +83,8 @@ def _arranged(g: GraphBuilder, x: Value, term: str, wanted: str) -> Any:
 
 def _product(g: GraphBuilder, a: Value, term_a: str, b: Value, term_b: str, needed: set[str]) -> tuple[Value, str]:
     """Product of two operands, summed over the letters that nobody needs any more."""
+    a, term_a = _without_ones(g, a, term_a, set(term_b) - needed)
+    b, term_b = _without_ones(g, b, term_b, set(term_a) - needed)
     a, term_a = _summed(g, a, term_a, needed | set(term_b))
     b, term_b = _summed(g, b, term_b, needed | set(term_a))
     shared = [c for c in term_a if c in term_b]

@@ -350,6 +350,11 @@ row("matmul", lambda x, y: x @ y, "f[n,3] f[3,m]", "f[n,2,3] f[3,m]", "f[n,2,3] 
 row("linear", F.linear, "f[n,3] f[4,3] f[4]", "f[n,m,3] f[4,3] f[4]", "f[3] f[4,3] f[4]", node="")
 row("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), "f[4] f[n,3] f[3,4]")
 row("baddbmm", lambda c, a, b: torch.baddbmm(c, a, b), "f[n,2,4] f[n,2,3] f[n,3,4]")
+row(
+    "tensordot_of_ones",
+    lambda a, b: [torch.tensordot(a, b, ([1, 0], [0, 2])), torch.tensordot(b, a, ([1], [2]))],
+    "f[1,1,n] f[2,1,3]",
+)
 row("einsum", lambda a, b: torch.einsum("bij,bkj->bik", a, b), "f[n,2,3] f[n,4,3]")
 row("bilinear", F.bilinear, "f[n,2] f[n,3] f[4,2,3] f[4]")
 row("outer", torch.outer, "f[n] f[m]")
