@@ -116,7 +116,7 @@ def _missing(program: Any, opset: int) -> list[Any]:
 def _needs_function(node: Any) -> bool:
     target = node.target
     if is_overload(target):
-        return not _is_check(target) and not _is_size(node)
+        return not is_check(target) and not _is_size(node)
     name = _higher_order_name(target)
     return name is not None and name not in higher_order.KNOWN and name != "with_effects"
 
@@ -127,7 +127,8 @@ def _higher_order_name(target: Any) -> str | None:
     return str(target.name()) if isinstance(target, torch._ops.HigherOrderOperator) else None
 
 
-def _is_check(target: Any) -> bool:
+def is_check(target: Any) -> bool:
+    """Whether an operator only checks something."""
     name = getattr(target, "__name__", str(target))
     return name.split(".")[0] in (
         "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "_functional_assert_async",
@@ -284,7 +285,7 @@ class Walk:
         target = node.target
         if target is operator.getitem:
             return self._one_of(node, read(node.args[0]))
-        if _is_check(target):
+        if is_check(target):
             return None
         value = node.meta.get("val")
         if _is_size(node):
@@ -345,7 +346,7 @@ class Walk:
     def _effects(self, node: Any) -> Any:
         """An op with a side effect: only checks are known, which give nothing but their token."""
         checked = node.args[1]
-        if not _is_check(checked):
+        if not is_check(checked):
             raise UnsupportedOps([MissingOp("aten", functional_name(checked), 1, (self.g.location,))])
         return (None,)
 

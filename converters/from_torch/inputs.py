@@ -259,6 +259,18 @@ def _open_axes(
     return axes
 
 
+def resized(tensor: Any, shape: Sequence[int]) -> Any:
+    """An example at other sizes: cut off, or its elements repeated from the front; order and range stay."""
+    import torch
+
+    for axis, (own, size) in enumerate(zip(tensor.shape, shape, strict=True)):
+        if own != size and own:
+            tensor = tensor.index_select(axis, torch.arange(size) % own)
+        elif own != size:
+            tensor = tensor.new_zeros([*tensor.shape[:axis], size, *tensor.shape[axis + 1 :]])
+    return tensor
+
+
 def _enlarge(bound: inspect.BoundArguments, leaves: list[tuple[str, Any]], axes: Sequence[Axes]) -> None:
     """Repeats examples along open axes of size 0 or 1, which the capture would take for constants."""
     import torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -113,9 +114,15 @@ def _from_module(module: Any, inputs: Any, options: Options) -> Source:
     arguments = bind(module, inputs, options.dynamic)
     try:
         program = capture(module, arguments)
-        if carry:
-            return StatefulSource(program, options, description, module=(module, arguments))
-        return TorchSource(program, options, description, module=(module, arguments))
+        kind = StatefulSource if carry else TorchSource
+        source = kind(program, options, description, module=(module, arguments))
+        try:
+            source.refuse_other_ways()
+        except CaptureError as error:
+            if how != "export":
+                raise
+            warnings.warn(str(error), stacklevel=2)  # this capture was asked for
+        return source
     except CaptureError as error:
         if how == "export":
             raise

@@ -13,10 +13,11 @@ from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed
 from . import complex_nodes
-from .capture import plain_attention
+from .capture import FAILURES, plain_attention
+from .conditions import Conditions
 from .dims import Dims, symbol_of
-from .graph import Walk, onnx_dtype, prepare
-from .inputs import Arguments, key_text
+from .graph import Walk, is_check, onnx_dtype, prepare, refuse_state
+from .inputs import Arguments, key_text, resized
 from .weights import to_numpy, to_torch
 
 
@@ -58,6 +59,7 @@ class TorchSource(Source):
             wanted = [dict((symbols or {}).get(n, {})) for n in names]
         self._dims = Dims(_symbol_names(self._placeholders, self.input_names, wanted))
         self.specs = [self._spec(n, p) for n, p in zip(self.input_names, self._placeholders, strict=True)]
+        self._conditions = Conditions(self._placeholders, self._dims.names)
         self._outputs = _outputs(program)
         if not self._outputs:
             raise CaptureError("the model returns no tensor")
@@ -98,7 +100,53 @@ class TorchSource(Source):
                 low, high = _bound(limits.lower), _bound(limits.upper)
                 size = max(sizes[name], low or 0)
                 sizes[name] = size if high is None else min(size, high)
-        return sizes
+        return self._conditions.kept(sizes, base or {})
+
+    def refuse_other_ways(self) -> None:
+        """Raises CaptureError where the module runs at sizes that the capture excludes, and computes something else."""
+        if self._module is None or not len(self._conditions):
+            return
+        refuse_state(self.program, self._carried())  # else a run here would change the caller's module
+        examples = list(self._module[1].tensors.values())
+        specs = self.specs[: len(examples)]
+        base = {
+            size: t.shape[axis]
+            for spec, t in zip(specs, examples, strict=True)
+            for axis, size in enumerate(spec.shape)
+            if isinstance(size, str)
+        }
+        if not self._conditions.dims <= set(base):
+            return
+        for condition, sizes in self._conditions.broken(base):
+            tensors = [resized(t, s.sized(sizes)) for t, s in zip(examples, specs, strict=True)]
+            shown = ", ".join(f"{name} = {size}" for name, size in sizes.items() if base[name] != size)
+            if self._differs(tensors):
+                raise CaptureError(
+                    f"the capture holds only where {condition}: at {shown} the model computes something else. "
+                    "Fix that dim, or let its size choose nothing in Python"
+                )
+
+    def _differs(self, tensors: Sequence[Any]) -> bool:
+        """Whether the module runs on tensors, and gives something else than the captured graph."""
+        import torch
+
+        with torch.no_grad(), plain_attention(), torch.random.fork_rng(devices=[]):
+            try:
+                self._restore_state()
+                torch.manual_seed(0)
+                wanted = _tensors(self._run_module([t.clone() for t in tensors]))
+            except FAILURES:
+                return False  # the model itself doesn't take these sizes
+            try:
+                self._restore_state()
+                torch.manual_seed(0)
+                found = _tensors(self._interpret(self.program, [t.clone() for t in tensors], {}, checks=False))
+            except FAILURES:
+                return True
+        return len(wanted) != len(found) or not all(map(_alike, wanted, found))
+
+    def _restore_state(self) -> None:
+        """Prepares a run with the buffers as they were captured."""
 
     # --- running -----------------------------------------------------------------------------------------------------
 
@@ -138,12 +186,16 @@ class TorchSource(Source):
         """The tensor that a parameter, buffer or constant has in a run."""
         return stored(program, spec)
 
-    def _interpret(self, program: Any, tensors: Sequence[Any], capture: dict[str, Any]) -> list[Any]:
+    def _interpret(
+        self, program: Any, tensors: Sequence[Any], capture: dict[str, Any], *, checks: bool = True
+    ) -> list[Any]:
         """Runs a captured graph; values of the nodes named in `capture` are put there."""
         import torch
 
         class Recorder(torch.fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: Any) -> Any:
+                if not checks and n.op == "call_function" and is_check(n.target):
+                    return None
                 value = super().run_node(n)
                 if n.name in capture and isinstance(value, torch.Tensor):
                     capture[n.name] = value.detach().clone()  # an in-place op may change it later
@@ -247,6 +299,15 @@ def _tensors(tree: Any) -> list[Any]:
     from torch.utils import _pytree as pytree
 
     return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two results are the same but for rounding, and for axes of size 1 that `squeeze` takes away."""
+    if a.numel() != b.numel() or [s for s in a.shape if s != 1] != [s for s in b.shape if s != 1]:
+        return False
+    if a.is_floating_point() or a.is_complex():
+        return bool(a.reshape(-1).allclose(b.reshape(-1).to(a.dtype), rtol=1e-3, atol=1e-4, equal_nan=True))
+    return bool((a.reshape(-1) == b.reshape(-1)).all())
 
 
 def _check_open(placeholders: Sequence[Any], names: Sequence[str], axes: Sequence[Mapping[int, str]]) -> None:

@@ -80,6 +80,10 @@ class StatefulSource(TorchSource):
 
         return torch.func.functional_call(module, self._given, tuple(args), dict(kwargs))
 
+    def _restore_state(self) -> None:
+        if self.samples is not None:
+            self._given = {target: to_torch(self.samples[target]) for target in self._states}
+
     def _held(self, program: Any, spec: Any) -> Any:
         return self._given[spec.target] if spec.target in self._states else super()._held(program, spec)
 

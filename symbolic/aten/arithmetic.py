@@ -53,6 +53,8 @@ def diff(
 ) -> Value:
     """aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"""
     axis = axis_of(dim, self.rank)
+    if n == 0:  # then torch joins nothing to it
+        return self
     parts = [v for v in (prepend, self, append) if v is not None]
     x = cat(g, parts, axis) if len(parts) > 1 else self
     for _ in range(n):

@@ -128,6 +128,8 @@ def _widely_padded(
     from .padding import constant_pad_nd
 
     y = g.ConvTranspose(x, weight, None, strides=stride, dilations=dilation, group=groups)
+    if y.sizes is None:  # a kernel of open size
+        y.sizes = (None,) * x.rank
     sides = [side for p, e in zip(padding[::-1], extra[::-1], strict=True) for side in (-p, e - p)]
     y = constant_pad_nd(g, y, sides)
     return y if bias is None else g.Add(y, g.reshape(bias, [-1] + [1] * len(stride)))

@@ -58,6 +58,10 @@ def _wide(g: GraphBuilder, x: Value) -> Value:
     return cast(g, x, DataType.FLOAT if is_float(x.element) else DataType.INT64)
 
 
+def _unasked(g: GraphBuilder) -> Any:
+    return unread(g, "of unique that wasn't asked for")
+
+
 @symbolic("aten", "_unique2", "unique2")
 def unique2(
     g: GraphBuilder, self: Value, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
@@ -66,9 +70,8 @@ def unique2(
     # torch sorts on the CPU whether asked or not
     values, _, inverse, counts = g.Unique(g.reshape(_wide(g, self), [-1]), sorted=1, outputs=4)
     values = cast(g, values, self.element)
-    empty = g.constant(np.zeros(0, np.int64))
-    inverse = g.reshape(inverse, sizes(g, self)) if return_inverse else empty
-    return values, inverse, counts if return_counts else empty
+    inverse = g.reshape(inverse, sizes(g, self)) if return_inverse else _unasked(g)
+    return values, inverse, counts if return_counts else _unasked(g)
 
 
 @symbolic("aten", "unique_dim")
@@ -79,8 +82,7 @@ def unique_dim(
     """aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, ...) -> (Tensor, ...)"""
     values, _, inverse, counts = g.Unique(_wide(g, self), axis=dim, sorted=1, outputs=4)
     values = cast(g, values, self.element)
-    empty = g.constant(np.zeros(0, np.int64))
-    return values, inverse if return_inverse else empty, counts if return_counts else empty
+    return values, inverse if return_inverse else _unasked(g), counts if return_counts else _unasked(g)
 
 
 @symbolic("aten", "unique_consecutive")
@@ -98,11 +100,10 @@ def unique_consecutive(
     if others:
         changed = cast(g, g.ReduceMax(cast(g, changed, DataType.INT32), others, keepdims=0), DataType.BOOL)
     # the first element starts a run; an empty tensor has none
-    whole = g.ConstantOfShape(g.shape_vector([size]), value=np.ones(1, np.int64))
-    first = g.Cast(g.Slice(whole, [0], [1], [0]), to=DataType.BOOL)
+    first = g.Slice(g.expand(g.constant(np.array(True)), [size]), [0], [1], [0])
     starts = g.Concat(first, changed, axis=0)
     values = g.Compress(x, starts, axis=axis)
-    empty: Any = unread(g, "of unique_consecutive that wasn't asked for")
+    empty = _unasked(g)
     run = g.Sub(g.CumSum(cast(g, starts, DataType.INT64), 0), 1)
     inverse = (g.reshape(run, sizes(g, self)) if dim is None else run) if return_inverse else empty
     if not return_counts:

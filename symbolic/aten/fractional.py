@@ -40,6 +40,7 @@ def _pool(
     plane = [x.dim(i + 2) for i in range(axes)]
     if any(not isinstance(s, int) for s in plane):
         raise unsupported("fractional pooling of planes of open sizes", g)
+    samples = g.Slice(samples, [0], g.shape_vector([batch]), [0]) if samples.dim(0) != batch else samples
     flat: Any = None
     for i in range(axes):
         size = int(plane[i])  # type: ignore[arg-type]

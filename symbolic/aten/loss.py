@@ -10,7 +10,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, as_float, cast, float_type, promoted, unread, unsupported, value_of
-from .reduction import reduce
+from .reduction import average, reduce
 from .shape import size_at
 
 _NONE, _MEAN, _SUM = 0, 1, 2
@@ -20,7 +20,7 @@ def reduced(g: GraphBuilder, loss: Value, reduction: int) -> Value:
     """The loss of every element, their mean, or their sum."""
     if reduction == _NONE:
         return loss
-    return reduce(g, "ReduceMean" if reduction == _MEAN else "ReduceSum", loss)
+    return average(g, loss, None, False) if reduction == _MEAN else reduce(g, "ReduceSum", loss)
 
 
 @symbolic("aten", "mse_loss")

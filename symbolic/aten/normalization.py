@@ -243,5 +243,7 @@ def cosine_similarity(g: GraphBuilder, x1: Value, x2: Value, dim: int = 1, eps: 
     from .shape import broadcast_tensors
 
     a, b = broadcast_tensors(g, [as_float(g, x1), as_float(g, x2)])
+    if a.rank == 0:
+        return g.reshape(cosine_similarity(g, g.reshape(a, [1]), g.reshape(b, [1]), 0, eps), [])
     lengths = [g.Max(g.ReduceL2(v, [dim]), eps) for v in (a, b)]
     return g.ReduceSum(g.Mul(g.Div(a, lengths[0]), g.Div(b, lengths[1])), [dim], keepdims=0)

@@ -7,8 +7,10 @@ of ONNX take padded steps and the lengths instead, so rows are spread out before
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..builder import GraphBuilder
+from ..dims import Dim
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, Scalar, cast, value_of
@@ -29,15 +31,16 @@ def pack_padded_sequence(g: GraphBuilder, input: Value, lengths: Value, batch_fi
 
 @symbolic("aten", "_pad_packed_sequence")
 def pad_packed_sequence(
-    g: GraphBuilder, data: Value, batch_sizes: Value, batch_first: bool, padding_value: Scalar, total_length: int
+    g: GraphBuilder, data: Value, batch_sizes: Value, batch_first: bool, padding_value: Scalar, total_length: Any
 ) -> tuple[Value, Value]:
     """aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar, int) -> (Tensor, Tensor)"""
     steps, reached = _steps(g, data, batch_sizes)
     trailing = list(range(2, steps.rank))
     padded = g.Where(g.Unsqueeze(reached, trailing) if trailing else reached, steps,
                      value_of(g, padding_value, data.element))  # fmt: skip
-    if isinstance(total_length, Value) or total_length > 0:
-        missing = g.Sub(total_length, g.Shape(batch_sizes))
+    if not isinstance(total_length, int) or total_length > 0:
+        wanted = g.size(total_length) if isinstance(total_length, Dim) else total_length
+        missing = g.Sub(wanted, g.Shape(batch_sizes))
         rest = g.expand(value_of(g, padding_value, data.element),
                         [g.Reshape(missing, []), *sizes(g, padded)[1:]])  # fmt: skip
         padded = g.Concat(padded, rest, axis=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..dims import Dim
+from ..nn.sizes import as_value
 from ..registry import symbolic
 from ..value import Value
 from .convolution import Ints, spread
@@ -255,10 +255,9 @@ for _suffix, _count in _AXES.items():
 def _adaptive_max(g: GraphBuilder, x: Value, count: int, output_size: Sequence[Any]) -> tuple[Value, Value]:
     out = _listed(output_size, count)
     x, added = _with_batch(g, x, count)
-    sizes = [x.dim(i) for i in range(2, 2 + count)]
-    if not all(isinstance(s, int) for s in sizes) or any(isinstance(o, (Dim, Value)) for o in out):
-        raise unsupported("adaptive max pooling of open sizes", g)
-    known = [s for s in sizes if isinstance(s, int)]
+    known = [s for s in (x.dim(i) for i in range(2, 2 + count)) if isinstance(s, int)]
+    if len(known) < count or not all(isinstance(o, int) for o in out):
+        return _adaptive_max_by_axis(g, x, count, out, added)
     # every window as a row of flat positions, short rows filled up with their first position
     axes = [
         [list(range(i * s // o, -(-(i + 1) * s // o))) for i in range(o)] for s, o in zip(known, out, strict=True)
@@ -278,6 +277,32 @@ def _adaptive_max(g: GraphBuilder, x: Value, count: int, output_size: Sequence[A
     index = g.Squeeze(g.GatherElements(places, which, axis=-1), [-1])
     results = [g.reshape(v, [*lead, *out]) for v in (best, index)]
     return tuple(g.Squeeze(v, [0]) if added else v for v in results)  # type: ignore[return-value]
+
+
+def _adaptive_max_by_axis(
+    g: GraphBuilder, x: Value, count: int, out: Sequence[Any], added: bool
+) -> tuple[Value, Value]:
+    """Adaptive pooling of open sizes: the maximum along one axis after the other, the last one first."""
+    best, place, inner = x, None, g.constant(np.array(1, np.int64))
+    for axis in range(1 + count, 1, -1):
+        size = as_value(g, size_at(g, x, axis))
+        first, last = (g.Unsqueeze(v, [1]) for v in _bounds(g, size, out[axis - 2]))
+        width = g.ReduceMax(g.Sub(last, first), keepdims=0)
+        # short windows end with their last element again: the first of equal ones counts
+        windows = g.Min(g.Add(first, g.Range(0, width, 1)), g.Sub(last, 1))
+        values = g.Gather(best, windows, axis=axis)
+        which = g.ArgMax(values, axis=axis + 1, keepdims=1)
+        shape = [-1] + [1] * (1 + count - axis)
+        along = g.Add(g.reshape(first, shape), g.Squeeze(which, [axis + 1]))
+        if place is None:
+            place = along
+        else:
+            chosen = g.GatherElements(g.Gather(place, windows, axis=axis), which, axis=axis + 1)
+            place = g.Add(g.Mul(along, inner), g.Squeeze(chosen, [axis + 1]))
+        best = g.ReduceMax(values, [axis + 1], keepdims=0)
+        inner = g.Mul(inner, size)
+    assert place is not None
+    return (g.Squeeze(best, [0]), g.Squeeze(place, [0])) if added else (best, place)
 
 
 def _register_adaptive_max(suffix: str, count: int) -> None:

@@ -68,7 +68,7 @@ def sum_to_size(g: GraphBuilder, self: Value, size: Sequence[Any]) -> Value:
     lead = self.rank - len(size)
     own = sizes(g, self)
     axes = [*range(lead), *(i + lead for i, s in enumerate(size) if s == 1 and own[i + lead] != 1)]
-    return g.reshape(total(g, self, axes, True), list(size)) if axes else total(g, self, [], True)
+    return g.reshape(total(g, self, axes, True), list(size)) if axes else self
 
 
 @symbolic("aten", "nansum")
@@ -95,10 +95,16 @@ def mean(g: GraphBuilder, self: Value, dim: Axes, keepdim: bool = False, dtype: 
 def average(g: GraphBuilder, x: Value, dim: Axes, keepdim: bool) -> Value:
     """ReduceMean; NaN over no elements, where runtimes give zero."""
     axes = axes_of(dim, x.rank) if x.rank else []
-    if 0 not in [x.dim(a) for a in axes]:
-        return reduce(g, "ReduceMean", x, dim, keepdim)
-    kept = [1 if i in axes else s for i, s in enumerate(sizes(g, x)) if keepdim or i not in axes]
-    return g.expand(value_of(g, math.nan, x.element), kept)
+    known = [s for s in (x.dim(a) for a in axes) if isinstance(s, int)]
+    if 0 in known:
+        kept = [1 if i in axes else s for i, s in enumerate(sizes(g, x)) if keepdim or i not in axes]
+        return g.expand(value_of(g, math.nan, x.element), kept)
+    mean = reduce(g, "ReduceMean", x, dim, keepdim)
+    if len(known) == len(axes):
+        return mean
+    count = element_count(g, x, axes)
+    nothing = g.Equal(count if isinstance(count, Value) else g.size(count), 0)
+    return g.Where(nothing, value_of(g, math.nan, x.element), mean)
 
 
 @symbolic("aten", "nanmean")
@@ -207,6 +213,8 @@ def min_dim(g: GraphBuilder, self: Value, dim: int, keepdim: bool = False) -> tu
 def _truth(g: GraphBuilder, op: str, x: Value, dim: Axes, keepdim: bool) -> Value:
     dtype = DataType.UINT8 if x.dtype == DataType.UINT8 else DataType.BOOL  # uint8 answers in uint8, as torch does
     flags = cast(g, cast(g, x, DataType.BOOL), DataType.INT32)
+    if op == "ReduceMax" and x.rank and _some(not isinstance(x.dim(a), int) for a in axes_of(dim, x.rank)):
+        op = "ReduceSum"  # the maximum of no elements isn't false
     return cast(g, reduce(g, op, flags, dim, keepdim), dtype)
 
 
@@ -369,7 +377,8 @@ def linalg_vector_norm(
     if ord == 0:
         return reduce(g, "ReduceSum", cast(g, g.Not(g.Equal(x, 0.0)), x.element), dim, keepdim)
     if math.isinf(ord):
-        return reduce(g, "ReduceMax" if ord > 0 else "ReduceMin", x, dim, keepdim)
+        extreme = reduce(g, "ReduceMax" if ord > 0 else "ReduceMin", x, dim, keepdim)
+        return g.Max(extreme, value_of(g, 0, x.element)) if ord > 0 else extreme  # of no elements it is 0
     if ord == 1:
         return reduce(g, "ReduceSum", x, dim, keepdim)
     if ord == 2:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
+from ..nn.sizes import as_value, times
 from ..registry import symbolic
 from ..value import Value
 from .promotion import unsupported
@@ -21,6 +22,9 @@ def _resized(
     count = x.rank - 2
     factors = list(scales or [])
     by_factor = len(factors) == count and all(f is not None for f in factors)
+    fixed = [isinstance(o, int) and not isinstance(x.dim(i), int) for i, o in enumerate(output_size or (), start=2)]
+    if by_factor and any(fixed):
+        raise unsupported("resampling of open sizes to fixed ones, by factors that may not fit", g)
     if by_factor and (output_size is None or how.get("coordinate_transformation_mode") != "align_corners"):
         wanted = np.array([1.0, 1.0, *(float(f) for f in factors if f is not None)])
         single = wanted.astype(np.float32)
@@ -178,11 +182,12 @@ def grid_sampler(
     )
 
 
-def _window_positions(size: Any, kernel: int, dilation: int, padding: int, stride: int, g: GraphBuilder) -> np.ndarray:
-    if not isinstance(size, int):
-        raise unsupported("im2col and col2im of open sizes", g)
-    count = (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
-    return np.arange(kernel)[:, None] * dilation + np.arange(count)[None, :] * stride
+def _windows(g: GraphBuilder, size: Any, kernel: int, dilation: int, padding: int, stride: int) -> tuple[Value, Any]:
+    """Positions (kernel, count) of the elements of all windows of an axis, and how many windows there are."""
+    reach = 2 * padding - dilation * (kernel - 1) - 1
+    count = g.Add(g.Div(g.Add(size, reach), stride), 1) if isinstance(size, Value) else (size + reach) // stride + 1
+    begins = g.Mul(g.Range(0, as_value(g, count), 1), stride)
+    return g.Add(g.constant(np.arange(kernel)[:, None] * dilation), begins), count
 
 
 @symbolic("aten", "im2col")
@@ -193,14 +198,14 @@ def im2col(
     """aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"""
     x = self if self.rank == 4 else g.Unsqueeze(self, [0])
     n, c, h, w = sizes(g, x)
-    rows = _window_positions(h, kernel_size[0], dilation[0], padding[0], stride[0], g)
-    columns = _window_positions(w, kernel_size[1], dilation[1], padding[1], stride[1], g)
+    rows, down = _windows(g, h, kernel_size[0], dilation[0], padding[0], stride[0])
+    columns, across = _windows(g, w, kernel_size[1], dilation[1], padding[1], stride[1])
     if any(padding):
         x = g.Pad(x, [0, 0, *padding, 0, 0, *padding], None, None, mode="constant")
-    x = g.Gather(x, g.constant(rows), axis=2)  # n c kh oh w
-    x = g.Gather(x, g.constant(columns), axis=4)  # n c kh oh kw ow
+    x = g.Gather(x, rows, axis=2)  # n c kh oh w
+    x = g.Gather(x, columns, axis=4)  # n c kh oh kw ow
     x = g.Transpose(x, perm=[0, 1, 2, 4, 3, 5])
-    x = g.reshape(x, [n, c * rows.shape[0] * columns.shape[0], rows.shape[1] * columns.shape[1]])
+    x = g.reshape(x, [n, times(g, [c, *kernel_size]), times(g, [down, across])])
     return x if self.rank == 4 else g.Squeeze(x, [0])
 
 

@@ -244,10 +244,11 @@ def chunk(g: GraphBuilder, self: Value, chunks: int, dim: int = 0) -> list[Value
     axis = axis_of(dim, self.rank)
     total = self.dim(axis)
     if not isinstance(total, int):
-        quotient = None if total is None else total // chunks
-        if quotient is None or quotient * chunks != total:
-            raise unsupported("chunks of an axis of open size", g)
-        return cut(g, self, axis, [quotient] * chunks)
+        if total is None:
+            raise unsupported("chunks of an axis of unknown size", g)
+        # as many as at the captured size, the last one shorter
+        length = (total + chunks - 1) // chunks
+        return cut(g, self, axis, [*[length] * (chunks - 1), total - length * (chunks - 1)])
     return split(g, self, max(-(-total // chunks), 1), axis)
 
 
@@ -256,8 +257,10 @@ def tensor_split(g: GraphBuilder, self: Value, sections: int, dim: int = 0) -> l
     """aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"""
     axis = axis_of(dim, self.rank)
     total = self.dim(axis)
-    if not isinstance(total, int) or not isinstance(sections, int):
-        raise unsupported("sections of an axis of open size", g)
+    if total is None or not isinstance(sections, int):
+        raise unsupported("sections of an axis of unknown size, or in an open number", g)
+    if not isinstance(total, int):
+        return cut(g, self, axis, [(total + sections - 1 - i) // sections for i in range(sections)])
     return cut(g, self, axis, [total // sections + (i < total % sections) for i in range(sections)])
 
 

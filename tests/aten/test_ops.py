@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import aten_open_table  # noqa: F401 - adds rows
 import aten_special_table  # noqa: F401 - adds rows
 import pytest
 import torch

@@ -1,0 +1,124 @@
+"""Open sizes: what a capture takes for granted about them is found, and a wrong number is never given for another."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from anyonnx.converters.api import to_onnx
+from anyonnx.symbolic.errors import CaptureError
+
+
+class Function(nn.Module):
+    """A module that TorchScript can't compile: only its capture is there."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        if x.shape[1] > 10:
+            return x * 2
+        return x * 3
+
+
+class Even(nn.Module):
+    def forward(self, x):
+        if x.shape[1] % 2 == 0:
+            return x.flip(1)
+        return x
+
+
+class Long(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.numel() > 20 else x
+
+
+def same_at(conversion, module, *shapes):
+    session = onnxruntime.InferenceSession(conversion.proto().SerializeToString())
+    for shape in shapes:
+        x = torch.randn(shape)
+        found = session.run(None, {session.get_inputs()[0].name: x.numpy()})[0]
+        np.testing.assert_allclose(found, module(x).detach().numpy(), rtol=1e-5, atol=1e-6, err_msg=str(shape))
+
+
+@pytest.mark.parametrize("module", [Branch(), Even(), Long()])
+def test_branches_on_open_sizes_are_in_the_graph(module):
+    result = to_onnx(module, (torch.randn(3, 12),), dynamic={0: {0: "b", 1: "t"}})
+    assert "TorchScript" in result.source.description
+    same_at(result, module, (3, 12), (2, 5), (1, 30), (2, 8))
+
+
+@pytest.mark.parametrize(
+    ("function", "condition"),
+    [
+        (lambda x: x * 2 if x.shape[1] > 10 else x * 3, "t > 10"),
+        (lambda x: x * 2 if x.shape[1] % 2 == 0 else x * 3, r"Eq\(Mod\(t, 2\), 0\)"),
+        (lambda x: x * 2 if x.shape[0] == x.shape[1] else x * 3, r"Ne\(b, t\)"),
+        (lambda x: x * 2 if x.numel() > 20 else x, r"b\*t > 20"),
+        (lambda x: F.interpolate(x[None], scale_factor=1.7, mode="area")[0], "1.7"),
+        (lambda x: x.chunk(3, 1), "3"),
+    ],
+)
+def test_a_capture_for_some_sizes_is_refused(function, condition):
+    with pytest.raises(CaptureError, match=f"holds only where .*{condition}.*computes something else"):
+        to_onnx(Function(function), (torch.randn(3, 12),), dynamic={0: {0: "b", 1: "t"}})
+
+
+def test_a_capture_for_some_sizes_can_be_asked_for():
+    with pytest.warns(UserWarning, match="holds only where t > 10"):
+        result = to_onnx(Branch(), (torch.randn(3, 12),), dynamic={0: {1: "t"}}, capture="export")
+    same_at(result, Branch(), (3, 11), (3, 40))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.unfold(1, 5, 2),  # at least 5
+        lambda x: x.reshape(x.shape[0], -1, 4),  # a multiple of 4
+        lambda x: x[:, :7] + torch.ones(7),  # another size of the slice fails
+        lambda x: x.reshape(x.shape[0], 3, x.shape[1] // 3),
+        lambda x: x[:, None].squeeze(1) if x.shape[1] > 1 else x,
+    ],
+)
+def test_conditions_that_the_model_itself_makes_are_none(function):
+    result = to_onnx(Function(function), (torch.randn(3, 12),), dynamic={0: {0: "b", 1: "t"}})
+    assert result.source.specs[0].shape == ("b", "t")
+    assert result.parity.passed
+
+
+def test_a_changed_buffer_is_left_alone():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(1))
+
+        def forward(self, x):
+            self.calls += 1
+            return x * 2 if x.shape[1] > 10 else x * 3
+
+    module = Counting()
+    with pytest.raises(CaptureError):
+        to_onnx(module, (torch.randn(3, 12),), dynamic={0: {1: "t"}})
+    assert float(module.calls) == 0
+
+
+@pytest.mark.parametrize(
+    "function", [torch.mean, torch.any, torch.linalg.vector_norm, F.mse_loss, F.l1_loss, torch.var]
+)
+def test_reductions_of_nothing(function):
+    call = (lambda x: function(x, x * 0.5)) if function in (F.mse_loss, F.l1_loss) else function
+    module = Function(call)
+    result = to_onnx(module, (torch.randn(3, 4),), dynamic={0: {0: "b"}})
+    session = onnxruntime.InferenceSession(result.proto().SerializeToString())
+    found = session.run(None, {"x": np.zeros((0, 4), np.float32)})[0]
+    np.testing.assert_array_equal(found, module(torch.zeros(0, 4)).numpy())
