@@ -170,10 +170,16 @@ def _dim(walk: ScriptWalk, op: Op, x: Tensor) -> Any:
 
 @handles("aten::size", "prim::shape")
 def _size(walk: ScriptWalk, op: Op, x: Tensor, axis: Any = None) -> Any:
-    value = walk.read(x)
+    value = plain(walk, x)
     if axis is not None:
         return size_number(walk, value, axis)
     return walk.memory.items([size_number(walk, value, i) for i in range(value.rank)])
+
+
+def plain(walk: ScriptWalk, x: Tensor) -> Any:
+    """The value of a tensor; of a quantised one, the numbers that it stands for."""
+    value = walk.read(x)
+    return value.numbers if isinstance(value, Quantized) else value
 
 
 def size_number(walk: ScriptWalk, value: Value, axis: int) -> Any:
@@ -190,7 +196,7 @@ def size_number(walk: ScriptWalk, value: Value, axis: int) -> Any:
 
 @handles("aten::numel")
 def _numel(walk: ScriptWalk, op: Op, x: Tensor) -> Any:
-    value = walk.read(x)
+    value = plain(walk, x)
     if value.sizes is not None and None not in value.sizes:
         return product(s for s in value.sizes if s is not None)
     return walk.g.Size(value)
@@ -249,7 +255,7 @@ def _item(walk: ScriptWalk, op: Op, x: Any) -> Any:
 
 def number_of(walk: ScriptWalk, x: Tensor) -> Any:
     """The number that a tensor of one element holds."""
-    value = walk.read(x)
+    value = plain(walk, x)
     if value.rank:
         value = walk.g.reshape(value, [])
     dtype = value.element
@@ -405,7 +411,7 @@ def _copy(walk: ScriptWalk, op: Op, items: Any) -> Any:
 @handles("aten::len")
 def _len(walk: ScriptWalk, op: Op, whole: Any) -> Any:
     if isinstance(whole, Tensor):
-        return size_number(walk, walk.read(whole), 0)
+        return size_number(walk, plain(walk, whole), 0)
     if isinstance(whole, Items):
         if whole.run is not None and whole.joined is None:
             return walk.binary("add", len(whole.items), size_number(walk, whole.run, 0))

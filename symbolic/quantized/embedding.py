@@ -11,38 +11,44 @@ from .packed import PackedEmbedding
 
 
 def _rows(g: GraphBuilder, weight: PackedEmbedding, indices: Value) -> Value:
-    """The rows at these places. The level of 0 needn't be whole, which DequantizeLinear doesn't know."""
+    """The rows at these places. 0 may lie between two levels, which DequantizeLinear doesn't know."""
     levels = cast(g, g.Gather(weight.levels, indices, axis=0), DataType.FLOAT)
-    offset = g.Neg(g.Mul(weight.scale, weight.zero))
-    scale, offset = (g.Unsqueeze(g.Gather(v, indices, axis=0), [-1]) for v in (weight.scale, offset))
+    scale, offset = (g.Unsqueeze(g.Gather(v, indices, axis=0), [-1]) for v in (weight.scale, weight.offset))
     return g.Add(g.Mul(levels, scale), offset)
 
 
-def _check(g: GraphBuilder, pruned_weights: bool) -> None:
-    if pruned_weights:
-        raise unsupported("an embedding with pruned rows", g)
+def _register(name: str, bits: int) -> None:
+    def check(g: GraphBuilder, weight: PackedEmbedding, pruned: bool) -> None:
+        if pruned:
+            raise unsupported("an embedding with pruned rows", g)
+        if weight.bits != bits:
+            raise unsupported(f"rows of {weight.bits} bits that are read as if they had {bits}", g)
+
+    def embedding(g: GraphBuilder, weight: PackedEmbedding, indices: Value, pruned_weights: bool = False) -> Value:
+        check(g, weight, pruned_weights)
+        return _rows(g, weight, indices)
+
+    def embedding_bag(
+        g: GraphBuilder, weight: PackedEmbedding, indices: Value, offsets: Value | None = None,
+        scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False,
+        per_sample_weights: Value | None = None, compressed_indices_mapping: Value | None = None,
+        include_last_offset: bool = False,
+    ) -> Value:  # fmt: skip
+        check(g, weight, pruned_weights or compressed_indices_mapping is not None)
+        return _bags(g, _rows(g, weight, indices), indices, offsets, per_sample_weights, include_last_offset)
+
+    embedding.__doc__ = f"quantized::embedding_{name}(EmbeddingPackedParamsBase weight, Tensor indices, ...) -> Tensor"
+    embedding_bag.__doc__ = f"quantized::embedding_bag_{name}(EmbeddingPackedParamsBase weight, Tensor indices, ...)"
+    symbolic("quantized", f"embedding_{name}")(embedding)
+    symbolic("quantized", f"embedding_bag_{name}")(embedding_bag)
 
 
-@symbolic("quantized", "embedding_byte", "embedding_4bit")
-def embedding(g: GraphBuilder, weight: PackedEmbedding, indices: Value, pruned_weights: bool = False) -> Value:
-    """quantized::embedding_byte(EmbeddingPackedParamsBase weight, Tensor indices, bool pruned_weights) -> Tensor"""
-    _check(g, pruned_weights)
-    return _rows(g, weight, indices)
-
-
-@symbolic("quantized", "embedding_bag_byte", "embedding_bag_4bit")
-def embedding_bag(
-    g: GraphBuilder, weight: PackedEmbedding, indices: Value, offsets: Value | None = None,
-    scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False,
-    per_sample_weights: Value | None = None, compressed_indices_mapping: Value | None = None,
-    include_last_offset: bool = False,
+def _bags(
+    g: GraphBuilder, rows: Value, indices: Value, offsets: Value | None, per_sample_weights: Value | None,
+    include_last_offset: bool,
 ) -> Value:  # fmt: skip
-    """quantized::embedding_bag_byte(EmbeddingPackedParamsBase weight, Tensor indices, Tensor? offsets=None, ...)"""
-    _check(g, pruned_weights)
-    if compressed_indices_mapping is not None:
-        raise unsupported("an embedding with pruned rows", g)
-    if indices.rank == 2 and offsets is None:  # a bag in each row
-        rows = _rows(g, weight, indices)
+    """Sums of rows (torch has no other mode here): of each row of indices, or from offset to offset."""
+    if indices.rank == 2 and offsets is None:
         if per_sample_weights is not None:
             rows = g.Mul(rows, g.Unsqueeze(per_sample_weights, [-1]))
         return g.ReduceSum(rows, [1], keepdims=0)
@@ -50,7 +56,10 @@ def embedding_bag(
         raise unsupported("bags without offsets", g)
     places = g.Range(0, g.Size(indices), 1)
     bags: tuple[Value, ...] = float_embedding_bag(
-        g, _rows(g, weight, indices), places, cast(g, offsets, DataType.INT64), False, 0, False, per_sample_weights,
-        include_last_offset,
-    )  # fmt: skip
+        g, rows, places, cast(g, offsets, DataType.INT64), False, 0, False, per_sample_weights, include_last_offset
+    )
     return bags[0]
+
+
+_register("byte", 8)
+_register("4bit", 4)

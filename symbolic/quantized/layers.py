@@ -15,7 +15,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .packed import PackedConv, PackedLinear
-from .tensor import Quantized, from_levels, quantized
+from .tensor import Quantized, from_levels, quantized, requantized
 
 #: Ranges below are quantised with this scale: levels of smaller ones would overflow in fbgemm's own arithmetic.
 _SMALLEST_SCALE = 6.1e-5
@@ -197,7 +197,9 @@ def conv2d_add_relu(
 )  # fmt: skip
 def conv_dynamic(g: GraphBuilder, qx: Value, packed_weight: PackedConv, reduce_range: bool = False) -> Value:
     """quantized::conv2d_dynamic(Tensor qx, Conv2dPackedParamsBase packed_weight, bool reduce_range=False) -> Tensor"""
-    return conv_of(g, by_range(g, qx, reduce_range and packed_weight.engine != "qnnpack").numbers, packed_weight)
+    x = by_range(g, qx, reduce_range and packed_weight.engine != "qnnpack")
+    # torch rounds the result to the levels of the input, and cuts it off where these end
+    return requantized(g, conv_of(g, x, replace(packed_weight, engine="")), x).numbers
 
 
 # --- packing in the program ------------------------------------------------------------------------------------------

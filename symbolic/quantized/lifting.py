@@ -43,8 +43,8 @@ ROUNDED = frozenset(
     {
         "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_prelu_kernel", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
         "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "clamp", "clamp_max", "clamp_min", "clip",
-        "constant_pad_nd", "fill", "gelu", "grid_sampler_2d", "hardtanh", "index_put", "leaky_relu", "masked_fill",
-        "mean", "pad", "prelu", "relu6", "std", "threshold", "upsample_bilinear2d", "zero",
+        "constant_pad_nd", "fill", "gelu", "grid_sampler", "grid_sampler_2d", "hardtanh", "index_put", "leaky_relu",
+        "masked_fill", "mean", "pad", "prelu", "relu6", "std", "threshold", "upsample_bilinear2d", "zero",
     }
 )  # fmt: skip
 #: Operators that give plain tensors of what the numbers are.

@@ -60,9 +60,11 @@ class PackedEmbedding:
     Attributes:
         levels: (rows, columns), one byte for each level; two levels of 4 bits lie apart here.
         scale: A float32 for each row.
-        zero: The level of 0 for each row, float32: it needn't be whole.
+        offset: The number that level 0 stands for, a float32 for each row.
+        bits: 8 or 4.
     """
 
     levels: Value
     scale: Value
-    zero: Value
+    offset: Value
+    bits: int
