@@ -21,6 +21,7 @@ DIALECT_PACKAGES = {
     "torchvision": "torchvision_ops",
     "transformers": "aten",
     "quantized_decomposed": "quantized_decomposed",
+    "torchao": "quantized_decomposed",
     "quantized": "quantized",
     "aten.quantized": "quantized",
     "estimators": "estimators",

@@ -75,6 +75,12 @@ def dequantize(g: GraphBuilder, self: Value) -> Value:
 # --- weights alone ----------------------------------------------------------------------------------------------------
 
 
+@symbolic("aten", "_int_mm")
+def int_mm(g: GraphBuilder, self: Value, mat2: Value) -> Value:
+    """aten::_int_mm(Tensor self, Tensor mat2) -> Tensor"""
+    return g.MatMulInteger(self, mat2)
+
+
 @symbolic("aten", "_weight_int8pack_mm")
 def weight_int8pack_mm(g: GraphBuilder, self: Value, mat2: Value, scales: Value) -> Value:
     """aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor"""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..value import Value
 
 _PLAIN = {ir.DataType.INT8, ir.DataType.UINT8}
+#: Levels of 4 bits -> bytes that hold them.
+_HALVES = {ir.DataType.INT4: ir.DataType.INT8, ir.DataType.UINT4: ir.DataType.UINT8}
 
 
 def _per_element(g: GraphBuilder, parameter: Value, x: Value, axis: int, block_size: int, op: str) -> Value:
@@ -53,7 +55,10 @@ def dequantize_linear(
     blocked = block_size > 0
     kinds = {*_PLAIN, ir.DataType.INT32} | ({ir.DataType.INT16, ir.DataType.UINT16} if g.opset >= 21 else set())
     scales = FLOATS if g.opset >= 19 else {ir.DataType.FLOAT}
-    fits = x_scale.element in scales and _same_kind(x_scale, g.opset >= 13) and (g.opset >= 21 or not blocked)
+    fits = x_scale.element in scales and (g.opset >= 21 if blocked else _same_kind(x_scale, g.opset >= 13))
+    if x.element in _HALVES and g.opset < 21 and x.array is not None:  # a weight: its levels lie in whole bytes there
+        x = g.constant(x.array.astype(_HALVES[x.element].numpy()))
+        x_zero_point = None if x_zero_point is None else g.Cast(x_zero_point, to=x.element)
     is_newer = x.element not in BITS  # float8, int4 ...: written as they are, where the opset has them
     if result == x_scale.element and (is_newer or (fits and x.element in kinds)):
         written_axis = axis if g.opset >= 13 else None
@@ -89,9 +94,10 @@ def quantize_linear(
         refuse(g, "QuantizeLinear", "attribute precision", 23)
     kinds = _PLAIN | ({ir.DataType.INT16, ir.DataType.UINT16} if g.opset >= 21 else set())
     floats = {ir.DataType.FLOAT} | (FLOATS - {ir.DataType.DOUBLE} if g.opset >= 19 else set())
-    fits = x.element in floats and y_scale.element in floats and _same_kind(y_scale, g.opset >= 13)
+    same = g.opset >= 21 if block_size else _same_kind(y_scale, g.opset >= 13)
+    fits = x.element in floats and y_scale.element in floats and same
     is_newer = kind not in BITS
-    if is_newer or (fits and kind in kinds and (g.opset >= 21 or not block_size)):
+    if is_newer or (fits and kind in kinds):
         return _written(g, [x, y_scale, y_zero_point], kind, axis, saturate, block_size)
     if x.element is not ir.DataType.FLOAT or y_scale.element is not ir.DataType.FLOAT or BITS[kind] > 16:
         refuse(g, "QuantizeLinear", f"x of type {x.element.name} and y of type {kind.name}", 21)
