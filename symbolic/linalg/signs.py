@@ -1,16 +1,14 @@
-"""Signs of vectors of matrices of order two, as LAPACK's closed forms (slaev2, slasv2) give them.
+"""Signs of singular vectors of matrices of order two, as LAPACK's closed form (slasv2) gives them.
 
-From order three on the signs follow from the number of iterations that LAPACK takes: they can't be foretold.
+From order three on they follow from the steps of LAPACK's iteration, which isn't the one that is taken here.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..value import Value
-from .steps import epsilon, sign_of
+from .steps import sign_of
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -22,28 +20,6 @@ def _parts(g: GraphBuilder, x: Value) -> tuple[Value, Value, Value, Value]:
     a, b = g.Split(top, axis=x.rank - 1, num_outputs=2, outputs=2)
     c, d = g.Split(bottom, axis=x.rank - 1, num_outputs=2, outputs=2)
     return a, b, c, d
-
-
-def eigenvectors(g: GraphBuilder, x: Value, vectors: Value) -> Value:
-    """The columns with the signs that they have for a symmetric x; eigenvalues ascend."""
-    a, _, b, c = _parts(g, x)
-    zero = np.zeros((), x.element.numpy())
-    v00, v01, v10, v11 = _parts(g, vectors)
-    # of the eigenvalue that is larger without its sign, and of the other one
-    upper = g.GreaterOrEqual(g.Add(a, c), zero)
-    large0, large1 = g.Where(upper, v01, v00), g.Where(upper, v11, v10)
-    small0, small1 = g.Where(upper, v00, v01), g.Where(upper, v10, v11)
-    same = g.Equal(upper, g.GreaterOrEqual(a, c))
-    even = g.Equal(a, c)
-    large = g.Where(even, g.Where(upper, large1, large0), g.Where(same, g.Neg(large0), large1))
-    small = g.Where(even, g.Where(upper, g.Neg(small0), small1), g.Neg(g.Where(same, small1, small0)))
-    # a matrix that is diagonal, or as good as that, is left alone
-    limit = g.Mul(g.Mul(g.Sqrt(g.Abs(a)), g.Sqrt(g.Abs(c))), epsilon(x) / 2)
-    diagonal = g.LessOrEqual(g.Abs(b), limit)
-    large = g.Where(diagonal, g.Add(large0, large1), large)
-    small = g.Where(diagonal, g.Add(small0, small1), small)
-    first, second = g.Where(upper, small, large), g.Where(upper, large, small)
-    return g.Mul(vectors, sign_of(g, g.Concat(first, second, axis=-1)))
 
 
 def singular_vectors(g: GraphBuilder, x: Value, vh: Value, *, lower: bool) -> Value:
