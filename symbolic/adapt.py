@@ -294,7 +294,8 @@ def run_symbolic(
         results = row.function(g, *args, **attributes, **extra)
     except TypeError as error:
         # an operand or attribute that the function doesn't know is an error of the model's op, not a crash
-        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+        inner = error.__traceback__ and error.__traceback__.tb_next
+        if inner is None or (hasattr(row.function, "__wrapped__") and inner.tb_next is None):
             raise TranslationError(f"{row.place}: {error}", op=row.name, location=g.location) from error
         raise
     if results is NotImplemented:

@@ -10,6 +10,7 @@ from ..registry import symbolic
 from ..value import Value
 from .arithmetic import clamp
 from .error_function import erfc_double
+from .precision import rounded_once
 from .promotion import DataType, Scalar, as_float, compute, is_float, unsupported, value_of, where
 from .shape import axis_of, size_at
 from .unary import expm1, log1p
@@ -45,6 +46,7 @@ def gelu(g: GraphBuilder, self: Value, approximate: str = "none") -> Value:
 
 
 @symbolic("aten", "silu")
+@rounded_once
 def silu(g: GraphBuilder, self: Value) -> Value:
     """aten::silu(Tensor self) -> Tensor"""
     return g.Mul(self, g.Sigmoid(self))
@@ -128,6 +130,7 @@ def prelu(g: GraphBuilder, self: Value, weight: Value) -> Value:
 
 
 @symbolic("aten", "softplus")
+@rounded_once
 def softplus(g: GraphBuilder, self: Value, beta: Scalar = 1, threshold: Scalar = 20) -> Value:
     """aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"""
     factor = value_of(g, beta, self.element)
@@ -185,6 +188,7 @@ def threshold(g: GraphBuilder, self: Value, threshold: Scalar, value: Scalar) ->
 
 
 @symbolic("aten", "log_sigmoid")
+@rounded_once
 def log_sigmoid(g: GraphBuilder, self: Value) -> Value:
     """aten::log_sigmoid(Tensor self) -> Tensor"""
     # min(x, 0) - log(1 + exp(-|x|)) doesn't overflow
@@ -192,6 +196,7 @@ def log_sigmoid(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "glu")
+@rounded_once
 def glu(g: GraphBuilder, self: Value, dim: int = -1) -> Value:
     """aten::glu(Tensor self, int dim=-1) -> Tensor"""
     axis = axis_of(dim, self.rank)

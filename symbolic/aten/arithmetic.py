@@ -8,6 +8,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from ..xla.functions import atan2 as arc_tangent
+from .precision import rounded_once
 from .promotion import (
     DataType,
     Scalar,
@@ -31,20 +32,27 @@ def _scaled(g: GraphBuilder, x: Value, alpha: Scalar) -> Value:
     return x if alpha == 1 else compute(g, "Mul", x, value_of(g, alpha, x.element))
 
 
+def _combined(g: GraphBuilder, op: str, a: Value, b: Value, alpha: Scalar) -> Value:
+    """a + alpha * b, or their difference."""
+    if alpha == 1:
+        return compute(g, op, a, b)
+    return rounded_once(lambda g, a, b: compute(g, op, a, _scaled(g, b, alpha)))(g, a, b)
+
+
 @symbolic("aten", "add")
 def add(g: GraphBuilder, self: Scalar, other: Scalar, alpha: Scalar = 1) -> Value:
     """aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
     a, b = promoted(g, self, other)
     if a.dtype == DataType.BOOL:  # the sum of truth values is their or
         return g.Or(a, b if alpha else g.And(b, False))
-    return compute(g, "Add", a, _scaled(g, b, alpha))
+    return _combined(g, "Add", a, b, alpha)
 
 
 @symbolic("aten", "sub", "subtract")
 def sub(g: GraphBuilder, self: Scalar, other: Scalar, alpha: Scalar = 1) -> Value:
     """aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
     a, b = promoted(g, self, other)
-    return compute(g, "Sub", a, _scaled(g, b, alpha))
+    return _combined(g, "Sub", a, b, alpha)
 
 
 @symbolic("aten", "diff")
@@ -67,7 +75,7 @@ def diff(
 def rsub(g: GraphBuilder, self: Scalar, other: Scalar, alpha: Scalar = 1) -> Value:
     """aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
     a, b = promoted(g, self, other)
-    return compute(g, "Sub", b, _scaled(g, a, alpha))
+    return _combined(g, "Sub", b, a, alpha)
 
 
 @symbolic("aten", "mul", "multiply")
@@ -186,6 +194,7 @@ def float_power(g: GraphBuilder, self: Scalar, exponent: Scalar) -> Value:
 
 
 @symbolic("aten", "addcmul")
+@rounded_once
 def addcmul(g: GraphBuilder, self: Value, tensor1: Value, tensor2: Value, value: Scalar = 1) -> Value:
     """aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"""
     x, a, b = promoted(g, self, tensor1, tensor2)
@@ -193,6 +202,7 @@ def addcmul(g: GraphBuilder, self: Value, tensor1: Value, tensor2: Value, value:
 
 
 @symbolic("aten", "addcdiv")
+@rounded_once
 def addcdiv(g: GraphBuilder, self: Value, tensor1: Value, tensor2: Value, value: Scalar = 1) -> Value:
     """aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"""
     x, a, b = promoted(g, self, tensor1, tensor2)
@@ -200,6 +210,7 @@ def addcdiv(g: GraphBuilder, self: Value, tensor1: Value, tensor2: Value, value:
 
 
 @symbolic("aten", "lerp")
+@rounded_once
 def lerp(g: GraphBuilder, self: Value, end: Value, weight: Scalar) -> Value:
     """aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor"""
     w = value_of(g, weight, self.element)
@@ -275,6 +286,7 @@ def clamp_max(g: GraphBuilder, self: Value, max: Scalar) -> Value:
 
 
 @symbolic("aten", "hypot")
+@rounded_once
 def hypot(g: GraphBuilder, self: Value, other: Value) -> Value:
     """aten::hypot(Tensor self, Tensor other) -> Tensor"""
     a, b = promoted(g, self, other)
@@ -282,7 +294,8 @@ def hypot(g: GraphBuilder, self: Value, other: Value) -> Value:
     a, b = g.Abs(a), g.Abs(b)
     large, small = g.Max(a, b), g.Min(a, b)
     ratio = g.Div(small, g.Where(g.Equal(large, 0.0), 1.0, large))
-    return g.Where(g.IsInf(large), large, g.Mul(large, g.Sqrt(g.Add(g.Mul(ratio, ratio), 1.0))))
+    infinite = g.Or(g.IsInf(a), g.IsInf(b))  # beside NaN too
+    return g.Where(infinite, np.inf, g.Mul(large, g.Sqrt(g.Add(g.Mul(ratio, ratio), 1.0))))
 
 
 @symbolic("aten", "atan2", "arctan2")
@@ -333,6 +346,7 @@ def _x_times(g: GraphBuilder, self: Scalar, other: Scalar, function) -> Value:  
 
 
 @symbolic("aten", "logaddexp")
+@rounded_once
 def logaddexp(g: GraphBuilder, self: Value, other: Value) -> Value:
     """aten::logaddexp(Tensor self, Tensor other) -> Tensor"""
     from .unary import log1p
@@ -344,6 +358,7 @@ def logaddexp(g: GraphBuilder, self: Value, other: Value) -> Value:
 
 
 @symbolic("aten", "logaddexp2")
+@rounded_once
 def logaddexp2(g: GraphBuilder, self: Value, other: Value) -> Value:
     """aten::logaddexp2(Tensor self, Tensor other) -> Tensor"""
     a, b = promoted(g, self, other)

@@ -9,6 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from .precision import rounded_once
 from .promotion import NARROW, DataType, apply, cast, compute, is_float, value_of, where
 from .reduction import axes_of
 from .shape import axis_of, size_at
@@ -67,7 +68,7 @@ def kthvalue(g: GraphBuilder, self: Value, k: Any, dim: int = -1, keepdim: bool 
     """aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"""
     if self.rank == 0:
         return self, g.constant(np.array(0, np.int64))
-    return _picked(g, self, g.constant(np.array([k - 1], np.int64)), dim, keepdim)
+    return _picked(g, self, g.shape_vector([k - 1]), dim, keepdim)
 
 
 def _picked(g: GraphBuilder, x: Value, place: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
@@ -171,6 +172,7 @@ def cummin(g: GraphBuilder, self: Value, dim: int) -> tuple[Value, Value]:
 
 
 @symbolic("aten", "logcumsumexp")
+@rounded_once
 def logcumsumexp(g: GraphBuilder, self: Value, dim: int) -> Value:
     """aten::logcumsumexp(Tensor self, int dim) -> Tensor"""
     if self.rank == 0:

@@ -12,6 +12,7 @@ from ..registry import symbolic
 from ..value import Value
 from ..xla.functions import unary
 from .error_function import erf_double
+from .precision import rounded_once
 from .promotion import DataType, Scalar, apply, as_float, cast, compute, float_type, is_float, limits, value_of
 
 #: aten name -> ONNX operator; integers become float32.
@@ -74,6 +75,7 @@ def square(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "rsqrt")
+@rounded_once
 def rsqrt(g: GraphBuilder, self: Value) -> Value:
     """aten::rsqrt(Tensor self) -> Tensor"""
     return g.Reciprocal(g.Sqrt(as_float(g, self)))
@@ -87,6 +89,7 @@ def exp2(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "expm1", "special_expm1")
+@rounded_once
 def expm1(g: GraphBuilder, self: Value) -> Value:
     """aten::expm1(Tensor self) -> Tensor"""
     # tanh(x/2) * (exp(x) + 1) keeps the digits that exp(x) - 1 loses near zero
@@ -97,6 +100,7 @@ def expm1(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "log1p", "special_log1p")
+@rounded_once
 def log1p(g: GraphBuilder, self: Value) -> Value:
     """aten::log1p(Tensor self) -> Tensor"""
     # log(u) * x / (u - 1) with u = 1 + x cancels the rounding error of u
@@ -109,12 +113,14 @@ def log1p(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "log2")
+@rounded_once
 def log2(g: GraphBuilder, self: Value) -> Value:
     """aten::log2(Tensor self) -> Tensor"""
     return g.Div(g.Log(as_float(g, self)), math.log(2.0))
 
 
 @symbolic("aten", "log10")
+@rounded_once
 def log10(g: GraphBuilder, self: Value) -> Value:
     """aten::log10(Tensor self) -> Tensor"""
     return g.Div(g.Log(as_float(g, self)), math.log(10.0))
@@ -237,6 +243,7 @@ def nan_to_num(
 
 
 @symbolic("aten", "sinc", "special_sinc")
+@rounded_once
 def sinc(g: GraphBuilder, self: Value) -> Value:
     """aten::sinc(Tensor self) -> Tensor"""
     x = as_float(g, self)
@@ -246,12 +253,14 @@ def sinc(g: GraphBuilder, self: Value) -> Value:
 
 
 @symbolic("aten", "deg2rad")
+@rounded_once
 def deg2rad(g: GraphBuilder, self: Value) -> Value:
     """aten::deg2rad(Tensor self) -> Tensor"""
     return g.Mul(as_float(g, self), math.pi / 180.0)
 
 
 @symbolic("aten", "rad2deg")
+@rounded_once
 def rad2deg(g: GraphBuilder, self: Value) -> Value:
     """aten::rad2deg(Tensor self) -> Tensor"""
     return g.Mul(as_float(g, self), 180.0 / math.pi)
