@@ -19,6 +19,7 @@ from ...symbolic.value import Value
 from . import capture, complex_nodes, higher_order
 from .dims import Dims
 from .mutation import WRITE_BACK, Aliases, Memory, functional_name, is_overload, mutates, unsupported_writes
+from .packed_weights import unpacked
 from .weights import Weights
 
 #: Arguments that say nothing about the values an op computes.
@@ -322,7 +323,7 @@ class Walk:
             raise TranslationError("a random generator can't be translated", op=row.name, location=self.g.location)
         while args and positional[len(args) - 1] in _PLACEMENT and not schema.name.endswith("::to"):
             args.pop()
-        values = [_converted(read(a)) for a in args]
+        values = unpacked(self.g, schema.name, [_converted(read(a)) for a in args])
         attributes = {k: _converted(read(v)) for k, v in kwargs.items()}
         results = run_symbolic(row, self.g, values, attributes, max(len(schema.returns), 1))
         if results is None:
