@@ -20,6 +20,7 @@ from .promotion import (
     as_float,
     cast,
     is_float,
+    promoted,
     unsupported,
     value_of,
 )
@@ -418,7 +419,7 @@ def pairwise_distance(
     g: GraphBuilder, x1: Value, x2: Value, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Value:
     """aten::pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor"""
-    gap = g.Sub(as_float(g, x1), as_float(g, x2))
+    gap = as_float(g, g.Sub(*promoted(g, x1, x2)))  # small integers wrap around, as in torch
     return linalg_vector_norm(g, g.Add(gap, eps), p, [-1], keepdim)
 
 

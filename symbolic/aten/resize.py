@@ -11,7 +11,8 @@ from ..builder import GraphBuilder
 from ..nn.sizes import as_value, times
 from ..registry import symbolic
 from ..value import Value
-from .promotion import unsupported
+from .promotion import DataType, cast, unsupported
+from .resampling import along, filter_matrix, resample_bytes
 from .shape import size_at, sizes
 
 
@@ -69,6 +70,9 @@ for _suffix in ("1d", "2d", "3d"):
 
 def _smooth(g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, align_corners: bool,
             scales: Sequence[float | None] | None, mode: str, antialias: bool) -> Value:  # fmt: skip
+    if x.dtype == DataType.UINT8:
+        factors = _factors(x, scales)
+        return resample_bytes(g, x, _wanted(g, x, output_size, factors), factors, mode, align_corners, antialias)
     if antialias and (align_corners or _disagree(x, output_size, scales)):
         return _filtered(g, x, output_size, align_corners, scales, mode)
     how: dict[str, Any] = {
@@ -96,42 +100,26 @@ def _filtered(
     scales: Sequence[float | None] | None, mode: str,
 ) -> Value:  # fmt: skip
     """Antialiased resampling by one matrix for each axis, where torch places the filter other than Resize."""
-    spatial = [s for s in (x.sizes or ())[2:] if isinstance(s, int)]
-    factors = list(scales) if scales else [None] * len(spatial)
-    wanted: Sequence[Any] = output_size or [int(s * (f or 1)) for s, f in zip(spatial, factors, strict=False)]
-    if len(spatial) != x.rank - 2 or not all(isinstance(s, int) for s in wanted):
-        raise unsupported("antialiased resampling of open sizes with aligned corners", g)
-    for axis, (size, out, factor) in enumerate(zip(spatial, wanted, factors, strict=True), start=2):
-        step = size / out if not factor else 1 / factor
-        if align_corners:
-            step = (size - 1) / (out - 1) if out > 1 else 0.0
-        matrix = _filter_matrix(size, out, step, mode)
-        order = list(range(x.rank))
-        order[axis], order[-1] = order[-1], order[axis]
-        turned = g.MatMul(g.Transpose(x, perm=order), g.constant(matrix.astype(x.element.numpy())))
-        x = g.Transpose(turned, perm=order)
+    factors = _factors(x, scales)
+    wanted = _wanted(g, x, output_size, factors)
+    for axis, (size, out, factor) in enumerate(zip(sizes(g, x)[2:], wanted, factors, strict=True), start=2):
+        matrix = filter_matrix(g, size, out, factor, mode, align_corners, True)
+        x = along(g, x, axis, cast(g, matrix, x.element))
     return x
 
 
-def _filter_matrix(size: int, out: int, step: float, mode: str) -> np.ndarray:
-    """Weights (in, out) of the filter, as wide as the step where that is above 1."""
-    wide = max(step, 1.0)
-    support = (1.0 if mode == "linear" else 2.0) * wide
-    centre = step * (np.arange(out) + 0.5)
-    first = np.maximum((centre - support + 0.5).astype(int), 0)
-    last = np.minimum((centre + support + 0.5).astype(int), size)
-    place = np.arange(size)[:, None]
-    at = np.abs((place - centre + 0.5) / wide)
-    if mode == "linear":
-        weights = np.maximum(1 - at, 0)
-    else:
-        a = -0.5
-        inner = ((a + 2) * at - (a + 3)) * at * at + 1
-        outer = ((at - 5) * at + 8) * at * a - 4 * a
-        weights = np.where(at < 1, inner, np.where(at < 2, outer, 0.0))
-    weights = np.where((place >= first) & (place < last), weights, 0.0)
-    normal: np.ndarray = weights / weights.sum(0)
-    return normal
+def _factors(x: Value, scales: Sequence[float | None] | None) -> list[float | None]:
+    return list(scales) if scales else [None] * (x.rank - 2)
+
+
+def _wanted(g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, factors: Sequence[float | None]) -> list[Any]:
+    """Sizes of the result."""
+    if output_size is not None:
+        return list(output_size)
+    spatial = [s for s in (x.sizes or ())[2:] if isinstance(s, int)]
+    if len(spatial) != x.rank - 2:
+        raise unsupported("resampling of open sizes by factors, of bytes or antialiased with aligned corners", g)
+    return [int(s * (f or 1)) for s, f in zip(spatial, factors, strict=True)]
 
 
 def _register_smooth(name: str, mode: str, antialias: bool = False) -> None:
@@ -180,6 +168,12 @@ def grid_sampler(
         padding_mode=("zeros", "border", "reflection")[padding_mode],
         align_corners=int(align_corners),
     )
+
+
+@symbolic("aten", "affine_grid_generator")
+def affine_grid_generator(g: GraphBuilder, theta: Value, size: Sequence[Any], align_corners: bool) -> Value:
+    """aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor"""
+    return g.AffineGrid(theta, g.shape_vector(size), align_corners=int(align_corners))
 
 
 def _windows(g: GraphBuilder, size: Any, kernel: int, dilation: int, padding: int, stride: int) -> tuple[Value, Any]:

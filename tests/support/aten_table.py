@@ -434,6 +434,33 @@ row("bilinear_up", lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear")
 row("bilinear_size", lambda x: F.interpolate(x, (5, 17), mode="bilinear"), "f[n,2,h,w]")
 row("bilinear_corners", lambda x: F.interpolate(x, (5, 17), mode="bilinear", align_corners=True), "f[n,2,h,w]")
 row("bicubic", lambda x: F.interpolate(x, (5, 17), mode="bicubic"), "f[n,2,h,w]")
+
+
+def _resized_bytes(mode, x, size):
+    how = [{"antialias": a, "align_corners": c} for a in (False, True) for c in (False, True)]
+    return [F.interpolate(x, size, mode=mode, **options) for options in how]
+
+
+row(
+    "pairwise_distance_bytes",
+    lambda a, b: [F.pairwise_distance(a, b), F.triplet_margin_loss(a, b, a + b)],
+    "B[n,3] B[n,3]",
+)
+row(
+    "bilinear_bytes",
+    lambda x, y: [_resized_bytes("bilinear", x, (5, 17)), _resized_bytes("bilinear", y, (9, 4))],
+    "B[n,3,h,w] B[1,5,h,w]",
+)
+row(
+    "bicubic_bytes",
+    lambda x, y: [_resized_bytes("bicubic", x, (9, 4)), _resized_bytes("bicubic", y, (5, 17))],
+    "B[n,3,h,w] B[1,5,h,w]",
+)
+row(
+    "antialias_corners_open",
+    lambda x: F.interpolate(x, (5, 17), mode="bicubic", antialias=True, align_corners=True),
+    "f[n,2,h,w]",
+)
 row("linear_1d", lambda x: F.interpolate(x, 7, mode="linear"), "f[n,2,w]")
 row("bilinear_antialias", lambda x: F.interpolate(x, (4, 5), mode="bilinear", antialias=True), "f[n,2,h,w]", since=18)
 row("grid_sample", lambda x, g: F.grid_sample(x, torch.tanh(g), align_corners=False), "f[n,2,h,w] f[n,3,4,2]", since=16)
