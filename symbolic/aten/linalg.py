@@ -23,7 +23,24 @@ def matrix_product(g: GraphBuilder, a: Value, b: Value) -> Value:
 @symbolic("aten", "mm", "bmm", "matmul", "dot", "vdot", "mv", "__matmul__", "linalg_matmul")
 def matmul(g: GraphBuilder, self: Value, other: Value) -> Value:
     """aten::matmul(Tensor self, Tensor other) -> Tensor"""
+    weight = _dequantized(other)
+    if weight is not None and self.rank == 2 and self.dtype == DataType.FLOAT:
+        # onnxruntime's optimisations round the other operand of a MatMul to int8, too (MatMulNBits); not that of a Gemm
+        return g.Gemm(self, weight, transB=int(weight is not other))
     return matrix_product(g, self, other)
+
+
+def _dequantized(x: Value) -> Value | None:
+    """The float matrix that a quantised weight stands for, where x is that or its transpose; None for any other."""
+    node = x.producer()
+    turned = node is not None and node.op_type == "Transpose" and x.rank == 2
+    weight = node.inputs[0] if node is not None and turned else x
+    made = None if weight is None else weight.producer()
+    if made is None or made.op_type != "DequantizeLinear" or not isinstance(weight, Value):
+        return None
+    levels = made.inputs[0]
+    constant = levels is not None and levels.const_value is not None
+    return weight if constant and weight.rank == 2 and weight.dtype == DataType.FLOAT else None
 
 
 @symbolic("aten", "linear")
