@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..nn.sizes import Size, as_value
+from ..nn.sizes import Size, as_value, size_at
 from ..value import Value
 from .promotion import DataType, cast
 
@@ -74,8 +74,7 @@ def resample_bytes(
         size, out = x.dim(axis), output_size[axis - 2]
         if isinstance(size, int) and size == out:
             continue
-        size = size if size is not None else g.Squeeze(g.Shape(x, start=axis, end=axis + 1), [0])
-        matrix = filter_matrix(g, size, out, factors[axis - 2], mode, align_corners, antialias)
+        matrix = filter_matrix(g, size_at(g, x, axis), out, factors[axis - 2], mode, align_corners, antialias)
         largest = g.ReduceMax(matrix, keepdims=0)
         fits = g.Less(g.Add(g.Mul(largest, g.constant(powers[1:])), 0.5), _TOO_LARGE)
         bits = g.ReduceSum(cast(g, fits, DataType.INT64), None, keepdims=0)
