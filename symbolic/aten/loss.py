@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
+from ..nn.sizes import as_value
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, as_float, cast, float_type, promoted, unread, unsupported, value_of
@@ -121,6 +122,27 @@ def margin_ranking_loss(
 
     gap = add(g, mul(g, g.Neg(target), sub(g, input1, input2)), float(margin))
     return reduced(g, g.Relu(gap), reduction)
+
+
+@symbolic("aten", "multilabel_margin_loss")
+def multilabel_margin_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN) -> Value:
+    """aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor"""
+    if self.rank < 2:
+        x, labels = (g.reshape(v, [1, size_at(g, v, 0) if v.rank else 1]) for v in (self, target))
+        loss = multilabel_margin_loss(g, x, labels, reduction)
+        return g.Squeeze(loss, [0]) if reduction == _NONE else loss
+    # the labels of a row end at the first -1
+    ended = g.CumSum(cast(g, g.Equal(target, -1), DataType.INT32), 1)
+    valid = g.Equal(ended, g.constant(np.array(0, np.int32)))
+    label = g.Unsqueeze(g.Where(valid, target, 0), [2])
+    valid = g.Unsqueeze(valid, [2])
+    classes = as_value(g, size_at(g, self, 1))
+    named = g.And(valid, g.Equal(label, g.Range(0, classes, 1)))  # (rows, labels, classes)
+    other = g.Equal(g.ReduceSum(cast(g, named, DataType.INT32), [1]), g.constant(np.array(0, np.int32)))
+    own = g.Unsqueeze(g.GatherElements(self, g.Squeeze(label, [2]), axis=1), [2])
+    gap = g.Relu(g.Add(g.Sub(1.0, own), g.Unsqueeze(self, [1])))
+    gap = g.Where(g.And(valid, other), gap, value_of(g, 0, self.element))
+    return reduced(g, g.Div(g.ReduceSum(gap, [1, 2], keepdims=0), cast(g, classes, self.element)), reduction)
 
 
 @symbolic("aten", "poisson_nll_loss")

@@ -43,22 +43,32 @@ def batch_norm(
         if running_mean is not None and running_mean.is_constant and momentum:
             raise unsupported("batch_norm in training mode changes its running statistics: call eval()", g)
         return _batch_statistics(g, input, weight, bias, eps)
-    x = g.Unsqueeze(input, [2]) if input.rank == 2 and input.element == DataType.DOUBLE else input
-    y = g.BatchNormalization(x, weight, bias, running_mean, running_var, epsilon=eps)
-    return y if x is input else g.Squeeze(y, [2])
+    if input.element == DataType.DOUBLE:  # the operator keeps eps in single precision
+        shape = _channels(g, input)
+        scale = g.Div(weight, g.Sqrt(g.Add(running_var, eps)))
+        shifted = g.Mul(g.Sub(input, g.reshape(running_mean, shape)), g.reshape(scale, shape))
+        return g.Add(shifted, g.reshape(bias, shape))
+    result: Value = g.BatchNormalization(input, weight, bias, running_mean, running_var, epsilon=eps)
+    return result
 
 
 def _batch_statistics(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float) -> Value:
-    return _normalized(g, x, weight, bias, eps, [0, *range(2, x.rank)])
+    return _normalized(g, x, weight, bias, eps, [0, *range(2, x.rank)], _channels(g, x))
 
 
-def _normalized(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float, axes: list[int]) -> Value:
-    """Centred and scaled over these axes; weight and bias are for the channels."""
+def _channels(g: GraphBuilder, x: Value) -> list[Any]:
+    return [size_at(g, x, 1)] + [1] * (x.rank - 2)
+
+
+def _normalized(
+    g: GraphBuilder, x: Value, weight: Value, bias: Value | None, eps: float, axes: list[int], shape: list[Any]
+) -> Value:
+    """Centred and scaled over these axes; weight and bias of this shape."""
     centred = g.Sub(x, g.ReduceMean(x, axes))
     variance = g.ReduceMean(g.Mul(centred, centred), axes)
-    shape = [size_at(g, x, 1)] + [1] * (x.rank - 2)
     normal = g.Div(centred, g.Sqrt(g.Add(variance, eps)))
-    return g.Add(g.Mul(normal, g.reshape(weight, shape)), g.reshape(bias, shape))
+    scaled = g.Mul(normal, g.reshape(weight, shape))
+    return scaled if bias is None else g.Add(scaled, g.reshape(bias, shape))
 
 
 @symbolic("aten", "_native_batch_norm_legit_no_training")
@@ -86,6 +96,9 @@ def layer_norm(
     if weight is None:
         ones = g.constant(np.array(1, input.element.numpy()))
         weight = g.expand(ones, list(normalized_shape))
+    if input.element == DataType.DOUBLE:  # the operator keeps eps in single precision
+        shape = list(normalized_shape)
+        return _normalized(g, input, weight, bias, eps, list(range(-len(shape), 0)), shape)
     return apply(g, "LayerNormalization", input, weight, bias, axis=-len(normalized_shape), epsilon=eps)
 
 
@@ -105,7 +118,7 @@ def _instances(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float
     """InstanceNormalization; written out in double precision, which onnxruntime has no kernel for."""
     if x.dtype != DataType.DOUBLE:
         return g.InstanceNormalization(x, weight, bias, epsilon=eps)
-    return _normalized(g, x, weight, bias, eps, list(range(2, x.rank)))
+    return _normalized(g, x, weight, bias, eps, list(range(2, x.rank)), _channels(g, x))
 
 
 @symbolic("aten", "group_norm")
