@@ -10,11 +10,13 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from .precision import is_half, rounded_once
 from .promotion import DataType, cast, unsupported, value_of
 from .shape import size_at, sizes
 
 
 @symbolic("aten", "scaled_dot_product_attention")
+@rounded_once
 def scaled_dot_product_attention(
     g: GraphBuilder,
     query: Value,
@@ -91,6 +93,9 @@ def flash_attention(
     """aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, ...) -> (Tensor output, Tensor logsumexp)"""
     from .reduction import logsumexp
 
+    dtype = query.element
+    if is_half(query):  # the logarithms aren't rounded
+        query, key, value = (cast(g, x, DataType.FLOAT) for x in (query, key, value))
     output = scaled_dot_product_attention(g, query, key, value, attn_mask, dropout_p, is_causal, scale)
     keys = g.Transpose(key, perm=[*range(key.rank - 2), key.rank - 1, key.rank - 2])
     factor = value_of(g, _scale(g, query) if scale is None else scale, query.element)
@@ -99,4 +104,4 @@ def flash_attention(
         scores = g.Where(_causal(g, scores), scores, value_of(g, -np.inf, scores.element))
     if attn_mask is not None:
         scores, _ = _masked(g, scores, attn_mask)
-    return output, logsumexp(g, scores, [-1])
+    return cast(g, output, dtype), logsumexp(g, scores, [-1])

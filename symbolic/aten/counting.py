@@ -9,6 +9,7 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from .precision import rounded_once
 from .promotion import DataType, cast, compute, is_float, unread, unsupported, value_of
 from .shape import axis_of, size_at, sizes
 
@@ -151,13 +152,18 @@ def embedding_bag(
         bags = g.ReduceMax(wide, [1], keepdims=0)
         bags = g.Where(g.Equal(bags, lowest), value_of(g, 0, weight.element), bags)  # an empty bag
     else:
-        if per_sample_weights is not None:
-            rows = g.Mul(rows, g.Unsqueeze(per_sample_weights, [1]))
-        bags = g.MatMul(share, rows)
-        if mode == 1:
-            bags = g.Div(bags, g.Max(g.ReduceSum(share, [1]), 1.0))
+        bags = _summed_bags(g, share, rows, per_sample_weights, mode == 1)
     # the other results only serve the gradient; nothing that is exported for inference reads them
     return bags, *(unread(g, name) for name in ("offset2bag", "bag_size", "max_indices"))
+
+
+@rounded_once
+def _summed_bags(g: GraphBuilder, share: Value, rows: Value, weights: Value | None, mean: bool) -> Value:
+    """Sums or means of the rows that each bag has, (bags, rows) being 1 for these."""
+    if weights is not None:
+        rows = g.Mul(rows, g.Unsqueeze(weights, [1]))
+    bags = g.MatMul(share, rows)
+    return g.Div(bags, g.Max(g.ReduceSum(share, [1]), 1.0)) if mean else bags
 
 
 @symbolic("aten", "pdist", "_pdist_forward")

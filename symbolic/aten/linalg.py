@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from .arithmetic import add, mul
+from .precision import is_half, rounded_once
 from .promotion import FLOATS, NARROW, DataType, Scalar, cast, promoted, unsupported, value_of
 from .shape import size_at
 
@@ -59,18 +60,33 @@ def _scaled(g: GraphBuilder, x: Value, factor: Scalar) -> Value:
 @symbolic("aten", "addmm", "baddbmm", "addmv")
 def addmm(g: GraphBuilder, self: Value, mat1: Value, mat2: Value, beta: Scalar = 1, alpha: Scalar = 1) -> Value:
     """aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
-    product = _scaled(g, matrix_product(g, mat1, mat2), alpha)
-    if beta == 0:  # NaN in self doesn't count then
-        return product
-    return add(g, _scaled(g, self, beta), product)
+    numbers = not isinstance(alpha, Value) and not isinstance(beta, Value)
+    if is_half(mat1) and mat1.rank == mat2.rank == 2 and self.rank in (1, 2) and numbers:
+        # one operator: the sum isn't rounded twice, and weights aren't cast
+        return g.Gemm(mat1, mat2, self if beta else None, alpha=float(alpha), beta=float(beta))  # type: ignore[arg-type]
+    return _product_added(g, self, matrix_product, mat1, mat2, beta, alpha)
+
+
+@rounded_once
+def _product_added(
+    g: GraphBuilder, x: Value, product: Callable[[GraphBuilder, Value, Value], Value], a: Value, b: Value,
+    beta: Scalar, alpha: Scalar,
+) -> Value:  # fmt: skip
+    """beta * x + alpha * product(a, b)."""
+    result = _scaled(g, product(g, a, b), alpha)
+    if beta == 0:  # NaN in x doesn't count then
+        return result
+    return add(g, _scaled(g, x, beta), result)
 
 
 @symbolic("aten", "addbmm")
 def addbmm(g: GraphBuilder, self: Value, batch1: Value, batch2: Value, beta: Scalar = 1, alpha: Scalar = 1) -> Value:
     """aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
-    product = g.ReduceSum(matrix_product(g, batch1, batch2), [0], keepdims=0)
-    product = _scaled(g, product, alpha)
-    return product if beta == 0 else add(g, _scaled(g, self, beta), product)
+
+    def product(g: GraphBuilder, a: Value, b: Value) -> Value:
+        return g.ReduceSum(matrix_product(g, a, b), [0], keepdims=0)
+
+    return _product_added(g, self, product, batch1, batch2, beta, alpha)
 
 
 @symbolic("aten", "addr")

@@ -8,6 +8,7 @@ from ..linalg.steps import epsilon, fixed, swapped
 from ..registry import symbolic
 from ..value import Value
 from .linalg_systems import empty
+from .precision import rounded_once
 from .promotion import cast
 
 # --- QR --------------------------------------------------------------------------------------------------------------
@@ -120,6 +121,7 @@ def _per_matrix(g: GraphBuilder, x: Value, limit: Value | float) -> Value:
 
 
 @symbolic("aten", "linalg_matrix_exp", "matrix_exp")
+@rounded_once
 def linalg_matrix_exp(g: GraphBuilder, self: Value) -> Value:
     """aten::linalg_matrix_exp(Tensor self) -> Tensor"""
     return self if self.dim(-1) == 0 else exponential.matrix_exp(g, self)

@@ -10,6 +10,7 @@ from ..builder import GraphBuilder
 from ..nn.sizes import as_value
 from ..registry import symbolic
 from ..value import Value
+from .precision import rounded_once
 from .promotion import DataType, as_float, cast, float_type, promoted, unread, unsupported, value_of
 from .reduction import average, reduce
 from .shape import size_at
@@ -42,21 +43,29 @@ def l1_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN)
 @symbolic("aten", "smooth_l1_loss")
 def smooth_l1_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN, beta: float = 1.0) -> Value:
     """aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor"""
-    a, b = promoted(g, self, target)
+    return reduced(g, _smooth(g, *promoted(g, self, target), beta), reduction)
+
+
+@rounded_once
+def _smooth(g: GraphBuilder, a: Value, b: Value, beta: float) -> Value:
     gap = g.Abs(g.Sub(a, b))
     if beta == 0:
-        return reduced(g, gap, reduction)
+        return gap
     near = g.Div(g.Mul(g.Mul(gap, gap), 0.5), beta)
-    return reduced(g, g.Where(g.Less(gap, beta), near, g.Sub(gap, 0.5 * beta)), reduction)
+    return g.Where(g.Less(gap, beta), near, g.Sub(gap, 0.5 * beta))
 
 
 @symbolic("aten", "huber_loss")
 def huber_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN, delta: float = 1.0) -> Value:
     """aten::huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor"""
-    a, b = promoted(g, self, target)
+    return reduced(g, _huber(g, *promoted(g, self, target), delta), reduction)
+
+
+@rounded_once
+def _huber(g: GraphBuilder, a: Value, b: Value, delta: float) -> Value:
     gap = g.Abs(g.Sub(a, b))
     near, far = g.Mul(g.Mul(gap, gap), 0.5), g.Mul(g.Sub(gap, 0.5 * delta), delta)
-    return reduced(g, g.Where(g.LessOrEqual(gap, delta), near, far), reduction)
+    return g.Where(g.LessOrEqual(gap, delta), near, far)
 
 
 @symbolic("aten", "binary_cross_entropy")
@@ -64,9 +73,14 @@ def binary_cross_entropy(
     g: GraphBuilder, self: Value, target: Value, weight: Value | None = None, reduction: int = _MEAN
 ) -> Value:
     """aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor"""
-    yes, no = (g.Max(g.Log(v), -100.0) for v in (self, g.Sub(1.0, self)))
-    loss = g.Neg(g.Add(g.Mul(target, yes), g.Mul(g.Sub(1.0, target), no)))
+    loss = _cross_entropy(g, self, target)
     return reduced(g, loss if weight is None else g.Mul(loss, weight), reduction)
+
+
+@rounded_once
+def _cross_entropy(g: GraphBuilder, probability: Value, target: Value) -> Value:
+    yes, no = (g.Max(g.Log(v), -100.0) for v in (probability, g.Sub(1.0, probability)))
+    return g.Neg(g.Add(g.Mul(target, yes), g.Mul(g.Sub(1.0, target), no)))
 
 
 @symbolic("aten", "binary_cross_entropy_with_logits")
@@ -180,6 +194,7 @@ def _picked(
     return g.Where(ignored, zero, g.Mul(loss, weights)), weights
 
 
+@rounded_once
 def _label_loss(g: GraphBuilder, loss: Value, weights: Value, reduction: int) -> Value:
     if reduction == _MEAN:
         return g.Div(reduce(g, "ReduceSum", loss), reduce(g, "ReduceSum", weights))

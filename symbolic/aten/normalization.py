@@ -11,6 +11,7 @@ from ml_dtypes import finfo
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from .precision import rounded_once
 from .promotion import DataType, apply, as_float, cast, unsupported
 from .reduction import average
 from .shape import axis_of, size_at, sizes
@@ -60,6 +61,7 @@ def _channels(g: GraphBuilder, x: Value) -> list[Any]:
     return [size_at(g, x, 1)] + [1] * (x.rank - 2)
 
 
+@rounded_once
 def _normalized(
     g: GraphBuilder, x: Value, weight: Value, bias: Value | None, eps: float, axes: list[int], shape: list[Any]
 ) -> Value:
@@ -102,15 +104,20 @@ def layer_norm(
     return apply(g, "LayerNormalization", input, weight, bias, axis=-len(normalized_shape), epsilon=eps)
 
 
+@rounded_once
+def _statistics(g: GraphBuilder, x: Value, axes: list[int], eps: float) -> tuple[Value, Value]:
+    """The mean, and one over the standard deviation."""
+    mean = g.ReduceMean(x, axes)
+    centred = g.Sub(x, mean)
+    return mean, g.Reciprocal(g.Sqrt(g.Add(g.ReduceMean(g.Mul(centred, centred), axes), eps)))
+
+
 @symbolic("aten", "native_layer_norm")
 def native_layer_norm(
     g: GraphBuilder, input: Value, normalized_shape: Sequence[int], weight: Value | None, bias: Value | None, eps: float
 ) -> tuple[Value, Value, Value]:
     """aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, ...) -> (Tensor, Tensor, Tensor)"""
-    axes = list(range(-len(normalized_shape), 0))
-    mean = g.ReduceMean(input, axes)
-    centred = g.Sub(input, mean)
-    inverse = g.Reciprocal(g.Sqrt(g.Add(g.ReduceMean(g.Mul(centred, centred), axes), eps)))
+    mean, inverse = _statistics(g, input, list(range(-len(normalized_shape), 0)), eps)
     return layer_norm(g, input, normalized_shape, weight, bias, eps), mean, inverse
 
 
@@ -122,6 +129,7 @@ def _instances(g: GraphBuilder, x: Value, weight: Value, bias: Value, eps: float
 
 
 @symbolic("aten", "group_norm")
+@rounded_once
 def group_norm(
     g: GraphBuilder,
     input: Value,
@@ -145,6 +153,7 @@ def group_norm(
 
 
 @symbolic("aten", "native_group_norm")
+@rounded_once
 def native_group_norm(
     g: GraphBuilder, input: Value, weight: Value | None, bias: Value | None, N: Any, C: Any, HxW: Any, group: int,
     eps: float,

@@ -12,6 +12,7 @@ from ..builder import GraphBuilder
 from ..dims import Dim, product
 from ..registry import symbolic
 from ..value import Value
+from .precision import rounded_once
 from .promotion import (
     NARROW,
     DataType,
@@ -278,6 +279,7 @@ def _some(flags: Iterable[bool]) -> bool:
     return True in set(flags)
 
 
+@rounded_once
 def variance(g: GraphBuilder, x: Value, dim: Axes, correction: float | None, keepdim: bool) -> tuple[Value, Value]:
     """Variance and mean."""
     axes = axes_of(dim, x.rank)
@@ -323,6 +325,7 @@ def var_all(g: GraphBuilder, self: Value, unbiased: bool = True) -> Value:
 
 
 @symbolic("aten", "std.correction")
+@rounded_once
 def std(
     g: GraphBuilder, self: Value, dim: Axes = None, correction: float | None = None, keepdim: bool = False
 ) -> Value:
@@ -331,12 +334,14 @@ def std(
 
 
 @symbolic("aten", "std.dim")
+@rounded_once
 def std_dim(g: GraphBuilder, self: Value, dim: Axes, unbiased: bool = True, keepdim: bool = False) -> Value:
     """aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"""
     return g.Sqrt(var_dim(g, self, dim, unbiased, keepdim))
 
 
 @symbolic("aten", "std.default")
+@rounded_once
 def std_all(g: GraphBuilder, self: Value, unbiased: bool = True) -> Value:
     """aten::std(Tensor self, bool unbiased=True) -> Tensor"""
     return g.Sqrt(var_all(g, self, unbiased))
@@ -351,6 +356,7 @@ def var_mean(
 
 
 @symbolic("aten", "std_mean.correction")
+@rounded_once
 def std_mean(
     g: GraphBuilder, self: Value, dim: Axes = None, correction: float | None = None, keepdim: bool = False
 ) -> tuple[Value, Value]:
@@ -382,10 +388,16 @@ def linalg_vector_norm(
         return g.Max(extreme, value_of(g, 0, x.element)) if ord > 0 else extreme  # of no elements it is 0
     if ord == 1:
         return reduce(g, "ReduceSum", x, dim, keepdim)
+    return _power_norm(g, x, float(ord), dim, keepdim)
+
+
+@rounded_once
+def _power_norm(g: GraphBuilder, x: Value, ord: float, dim: Axes, keepdim: bool) -> Value:
+    """The root of a sum of powers of numbers that aren't negative."""
     if ord == 2:
         return g.Sqrt(reduce(g, "ReduceSum", g.Mul(x, x), dim, keepdim))
-    power = value_of(g, float(ord), x.element)
-    return g.Pow(reduce(g, "ReduceSum", g.Pow(x, power), dim, keepdim), value_of(g, 1.0 / float(ord), x.element))
+    power = value_of(g, ord, x.element)
+    return g.Pow(reduce(g, "ReduceSum", g.Pow(x, power), dim, keepdim), value_of(g, 1.0 / ord, x.element))
 
 
 @symbolic("aten", "norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype")
