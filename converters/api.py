@@ -333,7 +333,7 @@ def input_sets(source: Source) -> list[Mapping[str, Any]]:
     other = source.choose_sizes(1, sizes)
     second = source.make_samples(1, other)
     if second is None and source.samples is not None:
-        second = _varied(source.samples, source.specs, other)
+        second = varied(source.samples, source.specs, other)
     sets.append(
         make_inputs(source.specs, seed=1, sizes=other) if second is None else InputSet(second, seed=1, sizes=other)
     )
@@ -349,7 +349,7 @@ def _sizes(specs: Sequence[TensorSpec], arrays: Arrays) -> dict[str, int]:
     }
 
 
-def _varied(samples: Arrays, specs: Sequence[TensorSpec], sizes: Mapping[str, int]) -> Arrays:
+def varied(samples: Arrays, specs: Sequence[TensorSpec], sizes: Mapping[str, int]) -> Arrays:
     """Arrays of other sizes whose elements are drawn from the samples', so that ids and masks stay in range."""
     import numpy as np
 
@@ -363,7 +363,8 @@ def _varied(samples: Arrays, specs: Sequence[TensorSpec], sizes: Mapping[str, in
             continue
         drawn = generator.choice(sample.reshape(-1), size=shape)
         if sample.dtype.kind == "f" and sample.size > 1:
-            drawn = drawn + generator.normal(0, 0.1 * float(sample.astype(np.float64).std()) + 1e-6, shape)
+            finite = sample.astype(np.float64)[np.isfinite(sample.astype(np.float64))]
+            drawn = drawn + generator.normal(0, 0.1 * (float(finite.std()) if finite.size else 0.0) + 1e-6, shape)
         varied[spec.name] = np.asarray(drawn, dtype=sample.dtype).reshape(shape)
     return varied
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,6 +17,7 @@ from ...symbolic.errors import CaptureError
 from .containers import register
 from .inputs import Arguments, dynamic_shapes
 from .shapes import shape_kernels
+from .stand_ins import stand_ins
 
 #: What torch.export raises, and what a module's own code raises inside it.
 FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError, ArithmeticError)
@@ -24,13 +29,25 @@ def capture(module: Any, arguments: Arguments) -> Any:
     Raises:
         CaptureError: torch.export refuses the module; the message says why and where.
     """
-    modes = [(m, m.training) for m in module.modules()]
-    module.eval()
-    try:
+    with evaluation(module):
         # torch finds out itself which sizes are one and how far they range. Named dims allow no smallest or largest
         # size; they say why, where a size that should stay open is fixed.
         loose = _captured(module, arguments, relaxed=True)
         return loose if _stay_open(loose, arguments) else _captured(module, arguments, relaxed=False)
+
+
+@contextmanager
+def evaluation(module: Any) -> Iterator[None]:
+    """Puts a module into evaluation mode, and back; parts that torch.compile made run as they are written."""
+    import torch
+
+    modes = [(m, m.training) for m in module.modules()]
+    compiled = any(hasattr(m, "_orig_mod") for m in module.modules())
+    with contextlib.suppress(NotImplementedError):  # a module that was made from an exported program has no modes
+        module.eval()
+    try:
+        with torch.compiler.set_stance("force_eager") if compiled else contextlib.nullcontext():
+            yield
     finally:
         for child, mode in modes:
             child.training = mode
@@ -67,12 +84,37 @@ def refuse_observers(module: Any) -> None:
             )
 
 
+def refuse_without_weights(module: Any) -> None:
+    """Raises CaptureError where weights are still to be made: lazy ones, and those on the meta device."""
+    from torch.nn.parameter import is_lazy
+
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if is_lazy(tensor):
+            raise CaptureError(f"{name} belongs to a lazy module that hasn't seen data: run the model once first")
+        if tensor.is_meta:
+            raise CaptureError(f"{name} is on the meta device, which holds no numbers: load the weights first")
+
+
 def _export(module: Any, arguments: Arguments, shapes: Any) -> Any:
     import torch
 
-    with warnings.catch_warnings(), torch.no_grad(), plain_attention(), _traceable():
+    with warnings.catch_warnings(), torch.no_grad(), plain_attention(), _traceable(), stand_ins(), _quiet():
         warnings.simplefilter("ignore")
         return torch.export.export(module, arguments.args, arguments.kwargs, dynamic_shapes=shapes, strict=False)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps torch from printing the graph of a capture that fails; the error says what there is to say."""
+    log = logging.getLogger("torch.fx.experimental.symbolic_shapes")
+    level, printed = log.level, io.StringIO()
+    log.setLevel(logging.ERROR)
+    try:
+        with contextlib.redirect_stderr(printed):
+            yield
+        sys.stderr.write(printed.getvalue())  # what the model itself printed
+    finally:
+        log.setLevel(level)
 
 
 @contextmanager
@@ -169,9 +211,9 @@ def explain(module: Any, error: BaseException) -> str:
 _HINTS = {
     "GuardOnDataDependent": "A Python `if` or loop depends on values computed in the model; use torch.where, "
     "torch.cond, or a fixed size instead.",
-    "ConstraintViolation": "The model allows only some sizes of an open dim: fix that dim, or choose its relation.",
-    "onstraints violated": "The model allows only some sizes of an open dim: fix that dim, or choose its relation.",
-    "specialized": "The model fixes the size of a dim that should stay open: leave that dim out of the open ones.",
+    "specialized": "The model fixes the size of a dim that should stay open: leave that dim out of the open ones. "
+    "len(x), int(...) of a size and numpy functions of it do that; x.shape[0] and // don't.",
+    "onstraintViolation": "The model allows only some sizes of an open dim: fix that dim, or choose its relation.",
     "Cannot view a tensor": "A view needs sizes that divide; fix that dim, or use reshape.",
 }
 

@@ -30,6 +30,12 @@ def _is_complex(value: Any) -> bool:
     return dtype is not None and bool(getattr(dtype, "is_complex", False))
 
 
+def _takes_spectrum(node: Any) -> bool:
+    """Whether a node transforms half a spectrum, which may be given in real numbers."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.name.startswith(("aten::fft_irfft", "aten::fft_hfft"))
+
+
 def _takes_quantized(node: Any) -> bool:
     found = [n.meta.get("val") for n in node.all_input_nodes]
     return any(getattr(v, "is_quantized", False) for v in found)
@@ -37,7 +43,7 @@ def _takes_quantized(node: Any) -> bool:
 
 def dialect_of(node: Any) -> str:
     """The dialect in which a node's function is looked up."""
-    if touches_complex(node):
+    if touches_complex(node) or _takes_spectrum(node):
         return "aten.complex"
     return "aten.quantized" if _takes_quantized(node) else "aten"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 #: Most sizes that are tried for one dim, and most conditions that are broken one by one.
-_MOST_SIZES, _MOST_PROBES = 40, 6
+_MOST_SIZES, _MOST_PROBES, _FEW = 40, 6, 8
 _LARGEST = 4096
 
 
@@ -48,7 +48,10 @@ class Conditions:
         import sympy
 
         known = {s: sympy.Integer(sizes[self._name(s)]) for s in condition.free_symbols if self._name(s) in sizes}
-        result = condition.xreplace(known)
+        try:
+            result = condition.xreplace(known)
+        except ZeroDivisionError:  # a quotient that the model itself can't take
+            return True
         return bool(result) if result in (sympy.true, sympy.false) else True
 
     def kept(self, sizes: Mapping[str, int], base: Mapping[str, int]) -> dict[str, int]:
@@ -62,18 +65,18 @@ class Conditions:
                 return wanted | changed
         return wanted | {n: base[n] for n in involved if n in base}
 
-    def broken(self, base: Mapping[str, int]) -> list[tuple[str, dict[str, int]]]:
+    def broken(self, base: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
         """Sizes that break a condition each, and the condition in words; as few as break all that can be broken."""
-        found: list[tuple[str, dict[str, int]]] = []
+        found: list[dict[str, int]] = []
         for condition in self.all:
-            if any(not self._holds(condition, sizes) for _, sizes in found):
+            if len(found) == _MOST_PROBES or any(not self._holds(condition, sizes) for sizes in found):
                 continue
             names = [self._name(s) for s in condition.free_symbols]
             for changed in _combinations(names, base, _numbers_in(condition)):
                 if not self._holds(condition, dict(base) | changed):
-                    found.append((self.text(condition), dict(base) | changed))
+                    found.append(dict(base) | changed)
+                    yield self.text(condition), found[-1]
                     break
-        return found[:_MOST_PROBES]
 
     def _numbers(self) -> list[int]:
         return sorted({n for c in self.all for n in _numbers_in(c)})
@@ -112,5 +115,9 @@ def _combinations(names: Sequence[str], base: Mapping[str, int], numbers: Sequen
         near = [size + 1, size - 1, 2 * size, 2 * size + 1, 3 * size, size + 2, 1, 2, 3, 5, 7, size + 5]
         near += [n + d for n in numbers for d in (0, 1, -1)] + [n * size for n in numbers] + [2 * n for n in numbers]
         choices.append([s for s in dict.fromkeys([size, *near]) if 1 <= s <= max(_LARGEST, size)][:_MOST_SIZES])
-    ordered = itertools.islice(itertools.product(*choices), _MOST_SIZES**2)
-    yield from (dict(zip(names, sizes, strict=True)) for sizes in ordered)
+    for name, sizes in zip(names, choices, strict=True):
+        yield from ({name: s} for s in sizes)
+    yield from (dict(zip(names, sizes, strict=True)) for sizes in zip(*choices, strict=False))
+    if len(names) == 2:
+        short = (sizes[:_FEW] for sizes in choices)
+        yield from (dict(zip(names, sizes, strict=True)) for sizes in itertools.product(*short))

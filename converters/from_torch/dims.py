@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...symbolic.dims import Dim, Size, call
@@ -23,6 +24,9 @@ class Dims:
     def __init__(self, names: Mapping[str, str]):
         self.names = dict(names)
         self._known: dict[Any, Size | None] = {}
+        self._taken = set(self.names.values())
+        #: Called with a dim and its expression where only floats give a size; None where nothing can be computed yet.
+        self.compute: Callable[[Dim, Any], None] | None = None
 
     def size(self, size: Any) -> Size | None:
         """An int or SymInt as a size; None where its expression has no counterpart."""
@@ -47,15 +51,29 @@ class Dims:
         if kind == "Pow" or kind == "PowByNatural":
             return self._power(*e.args)
         if kind in ("floor", "TruncToInt", "FloorToInt") and not e.args[0].is_integer:
-            return self._scaled(e.args[0])
+            return self._scaled(e.args[0]) or self._computed(e)
+        if kind in ("ceiling", "CeilToInt") and not e.args[0].is_integer:
+            return self._scaled(e.args[0], up=True) or self._computed(e)
+        if kind == "RoundToInt" and not e.args[0].is_integer:
+            return self._computed(e)
         parts = [self.expression(a) for a in e.args]
         if not parts or any(p is None for p in parts):
             return None
         known: list[Size] = [p for p in parts if p is not None]
         return _combine(kind, known)
 
-    def _scaled(self, e: Any) -> Size | None:
-        """floor(1.5 * h): an exact quotient where the factor is a binary fraction."""
+    def _computed(self, e: Any) -> Size | None:
+        """A size that only a float gives, 0.7 * h: a dim of its own, whose value the graph computes."""
+        if self.compute is None:
+            return None
+        name = next(n for i in itertools.count() if (n := f"size_{i}") not in self._taken)
+        self._taken.add(name)
+        size = Dim(name)
+        self.compute(size, e)
+        return size
+
+    def _scaled(self, e: Any, *, up: bool = False) -> Size | None:
+        """floor(1.5 * h), or the next number above: an exact quotient where the factor is a binary fraction."""
         numbers = [a for a in e.args if a.is_number]
         rest = [a for a in e.args if not a.is_number]
         if e.func.__name__ not in ("Mul", "FloatTrueDiv", "IntTrueDiv") or len(numbers) != 1 or len(rest) != 1:
@@ -67,7 +85,7 @@ class Dims:
             numerator, denominator = denominator, numerator
         if size is None or numerator <= 0 or max(numerator, denominator) > _MAX_FRACTION:
             return None
-        return (size * numerator) // denominator
+        return (size * numerator + (denominator - 1 if up else 0)) // denominator
 
     def _power(self, base: Any, exponent: Any) -> Size | None:
         size = self.expression(base)

@@ -13,6 +13,7 @@ import onnx_ir as ir
 from ...symbolic.adapt import run_symbolic
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.complex.number import Complex
+from ...symbolic.dims import Dim
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
 from ...symbolic.registry import Symbolic, registry
 from ...symbolic.value import Value
@@ -225,6 +226,15 @@ class Walk:
     def __init__(self, g: GraphBuilder, dims: Dims):
         self.g, self.dims = g, dims
         self.weights = Weights(g)
+        dims.compute = self._computed_size
+
+    def _computed_size(self, size: Dim, expression: Any) -> None:
+        """Computes a size that is rounded from a float, in double precision as Python does."""
+        g = self.g
+        number = self._float(expression.args[0])
+        rounding = {"RoundToInt": "Round", "CeilToInt": "Ceil", "ceiling": "Ceil"}.get(type(expression).__name__)
+        rounded = g.call(rounding or "Floor", number)  # sizes aren't negative
+        g.learn_size(size, g.Cast(rounded, to=ir.DataType.INT64))
 
     def inside(self, body: GraphBuilder) -> Walk:
         """A walk that writes into a body of this one's graph; weights are shared."""

@@ -210,6 +210,8 @@ class _Examples:
             if isinstance(item, (np.ndarray, np.generic)):
                 return _from_numpy(np.asarray(item))
             if isinstance(item, torch.Tensor):
+                if item.is_meta:
+                    raise InputSpecError("an input is on the meta device, which holds no numbers: give a spec instead")
                 if id(item) in self._seen:
                     item = item.detach().clone()
                 self._seen.add(id(item))

@@ -15,7 +15,8 @@ from ...symbolic.spec import TensorSpec, parse_spec
 from ..base import Frontend, Options, Source, type_names
 from ..files import sniff
 from . import checkpoint
-from .capture import FAILURES, capture, refuse_observers
+from .callables import function_module, is_torch_function, unwrapped
+from .capture import FAILURES, capture, refuse_observers, refuse_without_weights
 from .checkpoint import MODULE
 from .inputs import bind
 from .script import load_script, script_source, scripted
@@ -67,9 +68,9 @@ class TorchFrontend(Frontend):
     extra = "torch"
 
     def accepts(self, model: object) -> bool:
-        """Whether it is a module or an exported program."""
+        """Whether it is a module, a method of one, a function of torch or an exported program."""
         names = type_names(model)
-        return MODULE in names or _PROGRAM in names
+        return MODULE in names or _PROGRAM in names or is_torch_function(model)
 
     def load(self, model: Any, inputs: Any, options: Options) -> Source:
         """Captures a module, or takes an exported program or TorchScript as it is."""
@@ -90,8 +91,11 @@ class TorchFrontend(Frontend):
             if not described:
                 _check_options("a TorchScript module", "torchscript", options)
             return script_source(model, inputs, options, described)
-        if MODULE not in names:
+        if MODULE not in names and callable(model) and not isinstance(model, type):
+            model = function_module(model)
+        elif MODULE not in names:
             raise InputSpecError(f"{described or 'the model'} is a {names[0]}, not an nn.Module")
+        model = unwrapped(model)
         if not described:
             _check_options("a module", "module", options)
         return _from_module(model, inputs, options)
@@ -100,6 +104,7 @@ class TorchFrontend(Frontend):
 def _from_module(module: Any, inputs: Any, options: Options) -> Source:
     """A module, by torch.export, or by torch.jit.script where that can't capture it."""
     refuse_observers(module)
+    refuse_without_weights(module)
     how = options.extra.get("capture") or "auto"
     if how not in CAPTURES:
         raise InputSpecError(f"the capture {how!r} is none of {', '.join(CAPTURES)}")

@@ -48,6 +48,7 @@ def _overloads() -> dict[Any, Callable[..., Any]]:
         aten.rnn_relu.input: _rnn,
         aten.max_pool1d.default: _max_pool1d,
         aten.kron.default: _kron,
+        aten.multilabel_margin_loss.default: _multilabel_margin_loss,
         aten.take_along_dim.default: _take_along_dim,
         aten.histogram.bin_ct: _histogram,
         aten.histogram.bins_tensor: _histogram,
@@ -117,6 +118,10 @@ def _kron(self: Any, other: Any) -> Any:
     second = [1] * (rank - other.dim()) + list(other.shape)
     dtype = torch.result_type(self, other)
     return self.new_empty([a * b for a, b in zip(first, second, strict=True)], dtype=dtype)
+
+
+def _multilabel_margin_loss(self: Any, target: Any, reduction: int = 1) -> Any:
+    return self.new_empty((self.shape[0],) if reduction == 0 and self.dim() > 1 else ())
 
 
 def _take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:

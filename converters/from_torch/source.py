@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.builder import GraphBuilder
+from ...symbolic.dims import Dim
 from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed
 from . import complex_nodes
-from .capture import FAILURES, plain_attention
+from .capture import FAILURES, evaluation, plain_attention
 from .conditions import Conditions
 from .dims import Dims, symbol_of
 from .graph import Walk, is_check, onnx_dtype, prepare, refuse_state
@@ -46,6 +47,7 @@ class TorchSource(Source):
         self.program, self.description = program, description
         self._module = module
         self._prepared = program
+        self._ran: tuple[Arrays, Arrays] | None = None  # inputs that were tried, and what they gave
         self._last: list[Any] = []  # all outputs of the last run of a captured graph
         self._placeholders = _tensor_inputs(program)
         names = module[1].names if module else [n.name for n in self._placeholders]
@@ -100,7 +102,15 @@ class TorchSource(Source):
                 low, high = _bound(limits.lower), _bound(limits.upper)
                 size = max(sizes[name], low or 0)
                 sizes[name] = size if high is None else min(size, high)
-        return self._conditions.kept(sizes, base or {})
+        return self._complete(self._conditions.kept(sizes, base or {}))
+
+    def _complete(self, sizes: dict[str, int]) -> dict[str, int]:
+        """Sizes with those that follow from them: an axis may be m + 1 where another is m."""
+        for node in self._placeholders:
+            for size in self._dims.sizes(node.meta["val"].shape):
+                if isinstance(size, Dim) and size.name is None and size.symbols() <= set(sizes):
+                    sizes[str(size)] = size.evaluate(sizes)
+        return sizes
 
     def refuse_other_ways(self) -> None:
         """Raises CaptureError where the module runs at sizes that the capture excludes, and computes something else."""
@@ -118,6 +128,9 @@ class TorchSource(Source):
         if not self._conditions.dims <= set(base):
             return
         for condition, sizes in self._conditions.broken(base):
+            sizes = self._complete(sizes)
+            if min(sizes.values()) < 0:
+                continue
             tensors = [resized(t, s.sized(sizes)) for t, s in zip(examples, specs, strict=True)]
             shown = ", ".join(f"{name} = {size}" for name, size in sizes.items() if base[name] != size)
             if self._differs(tensors):
@@ -154,12 +167,51 @@ class TorchSource(Source):
         """Runs the module (for a file: its captured graph) in evaluation mode."""
         import torch
 
+        if self._ran is not None and all(inputs[name] is array for name, array in self._ran[0].items()):
+            return self._ran[1]
         tensors = [to_torch(inputs[s.name]) for s in self.specs]
-        with torch.no_grad(), plain_attention():
-            leaves = self._run_module(tensors) if self._module else self._interpret(self.program, tensors, {})
+        try:
+            with torch.no_grad(), plain_attention():
+                leaves = self._run_module(tensors) if self._module else self._interpret(self.program, tensors, {})
+        except FAILURES as error:
+            sizes = ", ".join(f"{s.name} {list(inputs[s.name].shape)}" for s in self.specs)
+            text = str(error).strip().splitlines()
+            made_up = self.samples is None or any(inputs[n] is not a for n, a in self.samples.items())
+            hint = " (these inputs are made up: give inputs that suit the model)" if made_up else ""
+            raise InputSpecError(
+                f"the model itself fails on {sizes}: {type(error).__name__}: {text[0] if text else ''}{hint}"
+            ) from error
         return {
             name: to_numpy(leaves[index]) for name, (_, index) in zip(self.output_names, self._outputs, strict=True)
         }
+
+    def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays | None:
+        """The samples at other sizes, their elements repeated, where the model doesn't take drawn numbers.
+
+        Whole numbers may have to be in order, or to fit each other (offsets, lengths): such a model is tried first.
+        """
+        if seed == 0 or self.samples is None or all(a.dtype.kind in "fcb" for a in self.samples.values()):
+            return None
+        from ..api import varied
+
+        for made in (varied(self.samples, self.specs, sizes), self._stretched(sizes)):
+            try:
+                self._ran = (made, self.run(made))
+                return made
+            except InputSpecError:
+                continue
+        return None
+
+    def _stretched(self, sizes: Mapping[str, int]) -> Arrays:
+        assert self.samples is not None
+        made = {}
+        for spec in self.specs:
+            array = self.samples[spec.name]
+            for axis, size in enumerate(spec.sized(sizes)):
+                if array.shape[axis]:
+                    array = array.take(np.minimum(np.arange(size), array.shape[axis] - 1), axis)
+            made[spec.name] = array
+        return made
 
     def _run_module(self, tensors: Sequence[Any]) -> list[Any]:
         import torch
@@ -171,13 +223,8 @@ class TorchSource(Source):
         ordered = iter(tensors)
         leaves = [next(ordered) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         args, kwargs = pytree.tree_unflatten(leaves, structure)
-        modes = [(m, m.training) for m in module.modules()]
-        module.eval()
-        try:
+        with evaluation(module):
             return list(pytree.tree_leaves(self._call_module(module, args, kwargs)))
-        finally:
-            for child, mode in modes:
-                child.training = mode
 
     def _call_module(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return module(*args, **kwargs)
@@ -228,6 +275,7 @@ class TorchSource(Source):
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model from the captured graph."""
         program = self._prepared = prepare(self.program, g.opset, carried=self._carried())
+        self._refuse_fixed()
         walk = Walk(g, self._dims)
         order = dict(zip((p.name for p in self._placeholders), self.specs, strict=False))
         specs = program.graph_signature.input_specs
@@ -235,6 +283,16 @@ class TorchSource(Source):
         arguments = {i: self._argument(g, walk, program, specs[i], order) for i in users_first}
         results = walk.run(program.graph_module, [arguments[i] for i in range(len(specs))])
         self._finish(g, program, results)
+
+    def _refuse_fixed(self) -> None:
+        """Raises CaptureError where taking an op apart has fixed a size that was open."""
+        for spec, node in zip(self.specs, self._placeholders, strict=False):
+            for axis, (said, size) in enumerate(zip(spec.shape, self._dims.sizes(node.meta["val"].shape), strict=True)):
+                if isinstance(said, str) and isinstance(size, int):
+                    raise CaptureError(
+                        f"an op that had to be taken apart fixes axis {axis} of {spec.name} to {size}: leave the dim "
+                        f"{said} out of the open ones"
+                    )
 
     def _carried(self) -> frozenset[str]:
         """Buffers whose changes are outputs."""
@@ -247,8 +305,14 @@ class TorchSource(Source):
         for name, (_, index) in zip(self.output_names, self._outputs, strict=False):
             result = complex_nodes.as_output(g, results[index])
             if not isinstance(result, Value):
-                result = g.constant(result) if isinstance(result, (bool, int, float)) else g.size(result)
+                result = self._number(g, result)
             g.output(result, name)
+
+    def _number(self, g: GraphBuilder, value: Any) -> Value:
+        """A result that is a number in Python: its floats are double."""
+        if isinstance(value, float):
+            return g.constant(np.array(value, np.float64))
+        return g.constant(value) if isinstance(value, (bool, int)) else g.size(value)
 
     def _argument(self, g: GraphBuilder, walk: Walk, program: Any, spec: Any, order: Mapping[str, TensorSpec]) -> Any:
         if spec.kind.name == "TOKEN":  # orders checks, and holds nothing
@@ -355,7 +419,10 @@ def _outputs(program: Any) -> list[tuple[str, int]]:
         keys = [key_text(k) for k in path]
         plain = not keys or keys[0].isdigit()
         name = "_".join((["output"] if plain else []) + keys)
-        if getattr(specs[index].arg, "value", 0) is not None:
+        constant = getattr(specs[index].arg, "value", 0)
+        if isinstance(constant, (str, bytes)):
+            raise CaptureError(f"the output {name} is text ({constant!r}), which isn't computed: leave it out")
+        if constant is not None:
             named.append((name, index))
     if len(named) == 1 and named[0][0] == "output_0":
         named = [("output", named[0][1])]

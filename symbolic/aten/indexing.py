@@ -273,6 +273,7 @@ def nonzero(g: GraphBuilder, self: Value) -> Value:
 @symbolic("aten", "nonzero_numpy", "where.default")
 def nonzero_numpy(g: GraphBuilder, self: Value) -> list[Value]:
     """aten::nonzero_numpy(Tensor self) -> Tensor[]"""
+    self = g.reshape(self, [1]) if self.rank == 0 else self
     places = g.NonZero(cast(g, self, DataType.BOOL) if self.dtype == DataType.DOUBLE else self)
     return [g.Gather(places, g.constant(np.array(i, np.int64)), axis=0) for i in range(self.rank)]
 

@@ -13,7 +13,8 @@ from ..nn.sizes import as_value
 from ..registry import symbolic
 from ..value import Value
 from .convolution import Ints, spread
-from .promotion import NARROW, DataType, cast, unsupported
+from .precision import rounded_once
+from .promotion import NARROW, DataType, cast, unsupported, value_of
 from .shape import size_at
 
 _AXES = {"1d": 1, "2d": 2, "3d": 3}
@@ -115,8 +116,7 @@ def _avg_pool(
         right = _missing_right(g, x, kernel, steps) if ceil_mode else [0] * count
         if any(right):
             x = g.Pad(x, [0] * (4 + count) + right, None, None, mode="constant")
-        y = g.AveragePool(x, kernel_shape=kernel, strides=steps, pads=[0] * 2 * count)
-        y = g.Mul(y, prod(kernel) / divisor_override)
+        y = _divided_windows(g, x, kernel, steps, divisor_override)
     else:
         # what the last window of ceil_mode sees beyond the padding doesn't count
         y = g.AveragePool(
@@ -125,29 +125,37 @@ def _avg_pool(
     return g.Squeeze(y, [0]) if added else y
 
 
+@rounded_once
+def _divided_windows(g: GraphBuilder, x: Value, kernel: list[int], steps: list[int], divisor: int) -> Value:
+    y = g.AveragePool(x, kernel_shape=kernel, strides=steps, pads=[0] * 2 * len(kernel))
+    return g.Mul(y, prod(kernel) / divisor)
+
+
 def _summed_windows(
     g: GraphBuilder, x: Value, kernel: list[int], steps: list[int], pads: list[int], ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Value:  # fmt: skip
-    """Average pooling in dtypes that runtimes have no kernel for: sums of windows by one matrix for each axis."""
-    divisor = np.ones((), np.int64)
+    """Average pooling in dtypes that runtimes have no kernel for: the elements of each window, axis by axis."""
+    divisor = g.constant(np.ones((), np.int64))
     for axis, (k, step, pad) in enumerate(zip(kernel, steps, pads, strict=True), start=2):
-        size = x.dim(axis)
-        if not isinstance(size, int):
-            raise unsupported(f"average pooling of an open size in {x.element.name}", g)
-        windows = (size + 2 * pad - k + (step - 1 if ceil_mode else 0)) // step + 1
-        windows -= ceil_mode and (windows - 1) * step >= size + pad  # none begins in the right padding
-        begins = np.arange(windows) * step - pad
-        ends = np.minimum(begins + k, size + pad)
-        counts = ends - begins if count_include_pad else np.minimum(ends, size) - np.maximum(begins, 0)
-        divisor = divisor[..., None] * counts
-        places = np.arange(size)[:, None]
-        matrix = g.constant(((places >= begins) & (places < ends)).astype(x.element.numpy()))
-        order = list(range(x.rank))
-        order[axis], order[-1] = order[-1], order[axis]
-        summed = g.MatMul(g.Transpose(x, perm=order), matrix)
-        x = g.Transpose(summed, perm=order)
-    return g.Div(x, (divisor if divisor_override is None else np.array(divisor_override)).astype(x.element.numpy()))
+        size = as_value(g, size_at(g, x, axis))
+        windows = g.Add(g.Div(g.Add(size, 2 * pad - k + (step - 1 if ceil_mode else 0)), step), 1)
+        if ceil_mode:  # none begins in the right padding
+            beyond = g.GreaterOrEqual(g.Mul(g.Sub(windows, 1), step), g.Add(size, pad))
+            windows = g.Sub(windows, g.Cast(beyond, to=DataType.INT64))
+        begins = g.Sub(g.Mul(g.Range(0, windows, 1), step), pad)
+        ends = g.Min(g.Add(begins, k), g.Add(size, pad))
+        inside = g.Sub(g.Min(ends, size), g.Max(begins, 0))
+        divisor = g.Mul(g.Unsqueeze(divisor, [-1]), g.Sub(ends, begins) if count_include_pad else inside)
+        places = g.Add(g.Unsqueeze(begins, [1]), np.arange(k))
+        there = g.And(g.GreaterOrEqual(places, 0), g.Less(places, size))
+        taken = g.Gather(x, g.Min(g.Max(places, 0), g.Sub(size, 1)), axis=axis)
+        trailing = list(range(2, x.rank - axis + 1))
+        taken = g.Where(g.Unsqueeze(there, trailing) if trailing else there, taken, value_of(g, 0, x.element))
+        x = g.ReduceSum(taken, [axis + 1], keepdims=0)
+    if divisor_override is not None:
+        return g.Div(x, value_of(g, divisor_override, x.element))
+    return g.Div(x, cast(g, divisor, x.element))
 
 
 def _missing_right(g: GraphBuilder, x: Value, kernel: list[int], steps: list[int]) -> list[int]:
@@ -221,6 +229,13 @@ def _adaptive_avg(g: GraphBuilder, x: Value, count: int, output_size: Sequence[A
         kernel = [s // o for s, o in zip(sizes, out, strict=True)]
         y = x if prod(kernel) == 1 else g.AveragePool(x, kernel_shape=kernel, strides=kernel)
         return g.Squeeze(y, [0]) if added else y
+    y = _averaged_axes(g, x, count, out)
+    return g.Squeeze(y, [0]) if added else y
+
+
+@rounded_once
+def _averaged_axes(g: GraphBuilder, x: Value, count: int, out: Sequence[Any]) -> Value:
+    """Adaptive averages by one matrix for each axis."""
     y = x
     for axis in range(2, 2 + count):
         size, wanted = size_at(g, x, axis), out[axis - 2]
@@ -232,7 +247,7 @@ def _adaptive_avg(g: GraphBuilder, x: Value, count: int, output_size: Sequence[A
         turned = g.Transpose(y, perm=order) if axis != last else y
         turned = g.MatMul(turned, _average_matrix(g, size, wanted, x.element))
         y = g.Transpose(turned, perm=order) if axis != last else turned
-    return g.Squeeze(y, [0]) if added else y
+    return y
 
 
 def _listed(output_size: Any, count: int) -> list[Any]:

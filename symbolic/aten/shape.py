@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import GraphBuilder
-from ..dims import product
+from ..dims import Dim, product
 from ..nn import sizes as measures
 from ..nn.sizes import axis_of as axis_of
 from ..registry import symbolic
@@ -311,13 +311,12 @@ def roll(g: GraphBuilder, self: Value, shifts: Sizes, dims: Sequence[int] | int 
             shift = shift % size if size else 0
             if not shift:
                 continue
-        elif not isinstance(shift, int):
-            raise unsupported("rolling by an open number of steps", g)
         else:
+            steps_back: Any = g.size(shift) if isinstance(shift, Dim) else shift
             index = g.Range(0, g.size(size_at(g, x, axis)) if size is not None else size_at(g, x, axis), 1)
             total = size_at(g, x, axis)
             total = total if isinstance(total, Value) else g.size(total)
-            x = g.Gather(x, g.Mod(g.Sub(index, shift), total), axis=axis)
+            x = g.Gather(x, g.Mod(g.Sub(index, steps_back), total), axis=axis)
             continue
         head = g.Slice(x, [-shift], [np.iinfo(np.int64).max], [axis])
         tail = g.Slice(x, [0], [-shift], [axis])

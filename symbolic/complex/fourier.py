@@ -63,7 +63,7 @@ def half_inverse(g: GraphBuilder, x: Number, axis: int, length: Length | None = 
     bins = _size(g, x, axis)
     size = length if length is not None else _plus(g, bins, bins, -2)
     z, half, rows = _fitted(g, x, axis, _half(g, size))
-    found = _moved(g, z, axis, lambda s: Complex(_real_last(g, s, size, half, rows, power), s.real))
+    found = _moved(g, z, axis, lambda s: Complex(_real_last(g, s, size, half, rows, power), real_part(s)))
     return found.real
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -122,3 +124,53 @@ def test_reductions_of_nothing(function):
     session = onnxruntime.InferenceSession(result.proto().SerializeToString())
     found = session.run(None, {"x": np.zeros((0, 4), np.float32)})[0]
     np.testing.assert_array_equal(found, module(torch.zeros(0, 4)).numpy())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + torch.linspace(-1, 2, x.shape[1]),
+        lambda x: F.max_pool1d(x[:, None], x.shape[1]),
+        lambda x: F.avg_pool2d(x[None, None], x.shape),
+        lambda x: x[:, : math.ceil(x.shape[1] / 3)],
+        lambda x: x[:, : round(x.shape[1] * 0.7)],
+        lambda x: x[:, : math.floor(x.shape[1] * 0.7)],
+        lambda x: x / math.sqrt(x.shape[1]),
+        lambda x: F.one_hot(torch.arange(x.shape[0]), x.shape[1]),
+        lambda x: x.roll(x.shape[1] // 2, 1),
+        lambda x: x.kthvalue(x.shape[1] // 2, 1),
+        lambda x: torch.fft.irfft(x, n=10, dim=1),
+        lambda x: torch.fft.hfft(x),
+        lambda x: F.interpolate(x[None], scale_factor=1.7, recompute_scale_factor=True),
+        lambda x: F.interpolate(x[None, None], scale_factor=(1.3, 0.6), mode="area"),
+        lambda x: F.affine_grid(x[:2, :3][None], (1, 1, x.shape[0], x.shape[1]), align_corners=False),
+    ],
+)  # fmt: skip
+def test_sizes_that_torch_takes_for_numbers_stay_open(function):
+    module = Function(function)
+    result = to_onnx(module, (torch.randn(4, 12),), dynamic={0: {0: "b", 1: "t"}})
+    assert result.source.specs[0].shape == ("b", "t")
+    session = onnxruntime.InferenceSession(result.proto().SerializeToString())
+    for shape in ((4, 12), (3, 7), (5, 13), (2, 4)):
+        x = torch.randn(shape)
+        wanted = module(x)
+        found = session.run(None, {"x": x.numpy()})
+        for a, b in zip(found, wanted if isinstance(wanted, tuple) else [wanted], strict=True):
+            np.testing.assert_allclose(a, b.numpy(), rtol=1e-4, atol=1e-5, err_msg=str(shape))
+
+
+def test_torch_has_its_functions_back():
+    before = (math.sqrt, torch.linspace, F.max_pool1d, F.one_hot, nn.AdaptiveLogSoftmaxWithLoss.forward)
+    to_onnx(nn.Linear(4, 2), ["float32[b,4]"], compare=False)
+    assert before == (math.sqrt, torch.linspace, F.max_pool1d, F.one_hot, nn.AdaptiveLogSoftmaxWithLoss.forward)
+
+
+def test_a_dim_that_follows_from_another():
+    class Shifted(nn.Module):
+        def forward(self, x, y):
+            return x[:, 1:] + y
+
+    dynamic = {"x": {0: "b", 1: "n"}, "y": {0: "b", 1: "m"}}
+    result = to_onnx(Shifted(), (torch.randn(3, 5), torch.randn(3, 4)), dynamic=dynamic)
+    assert [s.shape for s in result.source.specs] == [("b", "m + 1"), ("b", "m")]
+    assert result.parity.passed

@@ -41,3 +41,17 @@ row("conv_transpose_open_kernel",
 row("fractional_max_pool3d_unbatched",
     lambda x, r: F.fractional_max_pool3d(x, 2, output_size=(4, 3, 2), _random_samples=torch.sigmoid(r)),
     "f[2,6,5,4] f[3,2,3]")  # fmt: skip
+for _name, _call in {
+    "plain": lambda x: F.avg_pool2d(x, 3, 2),
+    "padded": lambda x: F.avg_pool2d(x, 3, 2, 1),
+    "ceil": lambda x: F.avg_pool2d(x, (3, 2), 2, 1, ceil_mode=True, count_include_pad=False),
+    "ceil_padded": lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True),
+    "divisor": lambda x: F.avg_pool2d(x, 2, 2, divisor_override=3),
+}.items():
+    row(f"avg_pool_windows_{_name}", _call, "d[n,2,h,w]", "d[2,7,9]")
+row("avg_pool_windows_nan", lambda x: F.avg_pool1d((x - 1).log(), 3, 2), "d[n,2,h]")
+for _reduction in ("none", "mean", "sum"):
+    row(f"multilabel_margin_{_reduction}", lambda x, t, r=_reduction: F.multilabel_margin_loss(x, t - 1, reduction=r),
+        "f[n,m] l[n,m]<3", "d[4] l[4]<5")  # fmt: skip
+row("hypot_infinite", lambda x, y: torch.hypot((x - 1).log() / 0, y.sqrt()), "f[h] f[h]")
+row("nonzero_scalar", lambda x: torch.nonzero(x, as_tuple=True), "f[]", "l[]")
