@@ -17,6 +17,7 @@ from .metrics import is_text, measure
 from .models import LoadedModel, ModelLike, load_model
 from .providers import Provider, ProviderError, UnsupportedByProvider, resolve
 from .report import InputRecord, ParityReport, ParityRow, Status
+from .rewriting import rewriting_notes
 from .tolerances import NumericProfile, UserTolerance, choose_tolerance, profile
 
 __all__ = ["ParityReport", "ParityRow", "Reference", "compare_model", "compare_outputs"]
@@ -72,7 +73,7 @@ def compare_model(
     how = {"model": numeric, "tolerance": tolerance, "labels": labels}
     _run_all(report, loaded, reference, input_sets, usable, how)
     report.rows = _blamed(report.rows)
-    report.notes += _vacuous(report.rows)
+    report.notes += _vacuous(report.rows) + rewriting_notes(loaded, report.rows)
     _explain_failure(report, loaded, trace, input_sets, tolerance)
     return report
 
