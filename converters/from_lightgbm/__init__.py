@@ -14,7 +14,7 @@ from ..rows import read_rounds, read_rows
 from .model import LgbModel, read_model
 from .source import LightgbmSource
 
-_OPTIONS = ("dtype", "rounds")
+_OPTIONS = ("dtype", "kind", "rounds")
 
 
 class LightgbmFrontend(Frontend):
@@ -22,6 +22,7 @@ class LightgbmFrontend(Frontend):
 
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+        kind: ``raw``: the raw score, before the objective makes labels or probabilities of it.
         rounds: Use the trees of the first n rounds only, or of those from the first to the end of a pair.
     """
 
@@ -38,6 +39,8 @@ class LightgbmFrontend(Frontend):
         unknown = sorted(set(options.extra) - set(_OPTIONS))
         if unknown:
             raise InputSpecError(f"unknown option {', '.join(unknown)} for lightgbm; it has {', '.join(_OPTIONS)}")
+        if options.extra.get("kind") not in (None, "raw"):
+            raise InputSpecError(f"kind={options.extra['kind']!r}: it is raw, or is left out")
         classes, rounds = None, read_rounds(options)
         if isinstance(model, Path):
             found = read_model(_text(model), rounds)

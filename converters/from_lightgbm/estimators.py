@@ -6,6 +6,7 @@ from typing import Any
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.estimators.calling import DIALECT, Classified, Features, matrix
+from ...symbolic.objectives.links import column
 from ...symbolic.registry import symbolic
 from ...symbolic.value import Value
 from . import read_live
@@ -17,8 +18,10 @@ def lgbm_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
     """LGBMClassifier.predict_proba(X): the objective's probabilities"""
     model, classes = read_live(est)
     require(model, g.opset, True)
-    index, shares = classify(g, raw_score(g, matrix(g, x), model), model)
-    return Classified(index, est.classes_ if classes is None else classes, shares)
+    raw = raw_score(g, matrix(g, x), model)
+    index, shares = classify(g, raw, model)
+    # from release 4.7 on it has a decision_function, which scikit-learn prefers
+    return Classified(index, est.classes_ if classes is None else classes, shares, column(g, raw))
 
 
 @symbolic(DIALECT, *(f"lightgbm.sklearn.LGBM{kind}" for kind in ("Model", "Regressor", "Ranker")))

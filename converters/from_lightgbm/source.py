@@ -11,6 +11,7 @@ import numpy as np
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import MissingDependency
 from ...symbolic.ml.labels import pick
+from ...symbolic.objectives.links import column
 from ..base import Arrays, Options, renamed
 from ..rows import MatrixSource, Rows, points_of
 from .model import LgbModel
@@ -43,6 +44,9 @@ class LightgbmSource(MatrixSource):
         self.model, self.native, self.classes = model, native, classes
         self.description = description
         self.place(rows)
+        self.raw = options.extra.get("kind") == "raw"
+        if self.raw:
+            self.classes = classes = None
         own = ["variable"] if classes is None else ["label", "probabilities"]
         self.output_names = renamed(own, options.output_names, "output")
         self.labels = [] if classes is None else [self.output_names[0]]
@@ -59,7 +63,7 @@ class LightgbmSource(MatrixSource):
         ends = {} if rounds is None else {"start_iteration": rounds[0], "num_iteration": rounds[1] - rounds[0]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # feature names
-            found = [np.asarray(live.predict(x, **ends))]
+            found = [np.asarray(live.predict(x, raw_score=self.raw, **ends))]
             if self.classes is not None:
                 found.append(np.asarray(live.predict_proba(x, **ends)))
         if self.classes is not None and found[0].dtype.kind in "iuOU":
@@ -68,11 +72,15 @@ class LightgbmSource(MatrixSource):
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
-        require(self.model, g.opset, self.classes is not None)
+        if not self.raw:
+            require(self.model, g.opset, self.classes is not None)
         spec = self.specs[0]
         x = g.input(spec.name, spec.dtype, spec.shape)
         with g.at("booster"):
             raw = raw_score(g, x, self.model)
+            if self.raw:
+                g.output(column(g, raw), self.output_names[0])
+                return
             if self.classes is None:
                 g.output(predict(g, raw, self.model), self.output_names[0])
                 return

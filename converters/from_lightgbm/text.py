@@ -44,6 +44,8 @@ def numbers(text: str, dtype: type = np.float64) -> np.ndarray:
     Raises:
         TextError: Something else is among them.
     """
+    if text.isspace():  # numpy finds a number in spaces
+        return np.zeros(0, dtype)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)  # all that an older numpy says about it

@@ -31,13 +31,11 @@ def require(model: LgbModel, opset: int, classifier: bool) -> None:
 
 
 def raw_score(g: GraphBuilder, x: Value, model: LgbModel) -> Value:
-    """The raw scores, double [batch, outputs]."""
+    """The raw scores, double [batch, outputs]: sums over the trees, of a random forest too."""
     rows = _rows(g, x, model)
     if model.linear is not None:
-        total = sum_linear(g, rows, x, model.table, model.linear)
-    else:
-        total = sum_trees(g, rows, model.table)
-    return g.Div(total, np.float64(model.iterations)) if model.average else total
+        return sum_linear(g, rows, x, model.table, model.linear)
+    return sum_trees(g, rows, model.table)
 
 
 def _rows(g: GraphBuilder, x: Value, model: LgbModel) -> Value:
@@ -65,7 +63,8 @@ def predict(g: GraphBuilder, raw: Value, model: LgbModel) -> Value:
     found = registry.lookup(DIALECT, model.objective, g.opset)
     assert found is not None
     with g.at(model.objective or "no objective"):
-        value: Value = found.function(g, raw, **model.parameters)
+        mean = g.Div(raw, np.float64(model.iterations)) if model.average else raw
+        value: Value = found.function(g, mean, **model.parameters)
     return value
 
 

@@ -74,7 +74,7 @@ def read_inputs(model: Any, inputs: Any, options: Options) -> Layout:
         layout = _from_mapping(model, inputs)
     else:
         layout = _from_array(model, inputs)
-    layout.missing = knows_missing_strings(model)
+    layout.missing = knows_missing_strings(model) or _lacks_words(inputs)
     return _finished(layout, options)
 
 
@@ -144,6 +144,8 @@ def _column(series: Any) -> np.ndarray:
     """A DataFrame's column as an array; categories by their labels, nullable numbers as doubles."""
     if series.dtype.name == "category":
         series = series.astype(series.cat.categories.dtype)
+    if series.dtype.name == "string":
+        return np.asarray(series.to_numpy(dtype=object, na_value=np.nan))
     array = series.to_numpy()
     if array.dtype == object and series.dtype.kind in "iufb" and series.dtype != object:
         return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -185,6 +187,25 @@ def _tensor(array: np.ndarray, what: str) -> np.ndarray:
     if array.dtype == np.float16 or array.dtype.kind not in "biuf":
         raise InputSpecError(f"{what} has dtype {array.dtype}; ONNX inputs of estimators are numbers or strings")
     return array
+
+
+def _lacks_words(inputs: Any) -> bool:
+    """Whether values are missing among the strings of the given X."""
+    if hasattr(inputs, "columns") and hasattr(inputs, "iloc"):
+        columns = [inputs.iloc[:, i] for i in range(inputs.shape[1])]
+    elif isinstance(inputs, Mapping):
+        columns = [np.asarray(c) for c in inputs.values()]
+    else:
+        columns = [inputs] if getattr(inputs, "dtype", None) == np.dtype(object) else []
+    for column in columns:
+        if column.dtype.kind in "OUT" or column.dtype.name in ("category", "string", "str"):
+            items = np.asarray(column, object).reshape(-1)
+            lacking = np.array(
+                [not isinstance(v, str) and (v is None or str(v) in ("nan", "<NA>")) for v in items], bool
+            )
+            if lacking.any() and any(isinstance(v, str) for v in items[~lacking]):
+                return True
+    return False
 
 
 def _with_missing(array: np.ndarray) -> np.ndarray:

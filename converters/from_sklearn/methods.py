@@ -76,8 +76,9 @@ def _hollow(est: Any) -> tuple[str, ...]:
     name = type(est).__name__
     if name == "GaussianProcessClassifier" and est.multi_class == "one_vs_one" and len(est.classes_) > 2:
         return ("predict_proba",)
-    if name == "LinearDiscriminantAnalysis" and est.solver == "lsqr":
-        return ("transform",)
+    if name == "LinearDiscriminantAnalysis":
+        single = ("predict_proba",) if len(est.classes_) == 1 else ()
+        return (*single, "transform") if est.solver == "lsqr" else single
     return ()
 
 

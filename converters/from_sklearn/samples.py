@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...symbolic.errors import CaptureError
 from ..base import Arrays
 from .inputs import Layout
 
@@ -82,7 +83,7 @@ def _accepted(made: Arrays, layout: Layout, generator: np.random.Generator, run:
     for tried in (made, positive):
         try:
             run(tried)
-        except (ValueError, IndexError):
+        except CaptureError:
             continue
         return tried
     if layout.samples is None:
@@ -110,6 +111,9 @@ def _explore(est: Any, origins: _Origins, profiles: list[Profile]) -> _Origins:
     if est is None or isinstance(est, str):
         return origins
     est = getattr(est, "best_estimator_", est)
+    width = getattr(est, "n_features_in_", len(origins))
+    if width != len(origins):  # behind a function that makes other columns
+        origins = [None] * int(width)
     if hasattr(est, "steps"):
         for _, step in est.steps:
             origins = _explore(step, origins, profiles)
@@ -320,7 +324,7 @@ def _with_missing(made: Arrays, generator: np.random.Generator, run: Callable[[A
             tried = np.where(holes & columns, np.array(np.nan, array.dtype), made[name])
             try:
                 run({**made, name: tried})
-            except (ValueError, TypeError):
+            except CaptureError:
                 continue
             made[name] = tried
             if columns.all():

@@ -55,10 +55,10 @@ class SklearnSource(Source):
             warnings.simplefilter("ignore")  # unknown categories, feature names
             try:
                 made = {m: _call(self.model, m, rows) for m in dict.fromkeys(o.method for o in self.outputs)}
-            except ValueError as error:
-                if "dtype mismatch" not in str(error):
-                    raise
-                text = f"{self.description} takes rows of the dtype that it was fitted with only"
+            except (ValueError, TypeError, IndexError) as error:
+                text = f"{self.description} refuses these rows"
+                if "dtype mismatch" in str(error):
+                    text = f"{self.description} takes rows of the dtype that it was fitted with only"
                 raise CaptureError(f"{text} ({error}): pass such an X, or dtype=") from error
             except AttributeError as error:  # what a model lacks that another release made
                 text = str(error).split("\n")[0]
@@ -92,7 +92,9 @@ class SklearnSource(Source):
                         )
                 value = made[output.method][output.part]
                 if isinstance(result, Classified) and output.method == "predict_proba":
-                    g.expect(value, None, (batch, len(result.classes)))
+                    # some give a single class the probability of a second one, which never is
+                    alone = len(result.classes) == 1
+                    g.expect(value, None, (batch, value.dim(1) if alone else len(result.classes)))
                 elif isinstance(result, Classified) and output.method == "predict":
                     g.expect(value, None, (batch,))
                 g.output(value, name)

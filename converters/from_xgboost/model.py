@@ -134,9 +134,12 @@ def _start(text: str, objective: str, outputs: int) -> np.ndarray:
     score = np.array([float(t) for t in text.strip("[] ").split(",")], np.float32)
     one = np.float32(1)
     if objective in ("binary:logistic", "reg:logistic"):
+        near = np.float32(1e-6)  # a probability of 0 or 1 (of a y with one class) is moved by this much
+        score = np.clip(score, near, one - near)
         score = -np.log(one / score - one)
     elif objective in ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"):
-        score = np.log(score.astype(np.float64)).astype(np.float32)
+        with np.errstate(divide="ignore"):
+            score = np.log(score.astype(np.float64)).astype(np.float32)
     if len(score) not in (1, outputs):
         raise CaptureError(f"the model has {len(score)} intercepts for {outputs} outputs")
     return np.broadcast_to(score, outputs).astype(np.float32)

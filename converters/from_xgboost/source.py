@@ -85,7 +85,8 @@ class XgboostSource(MatrixSource):
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
-        require(self.model, g.opset)
+        if not self.raw:
+            require(self.model, g.opset)
         spec = self.specs[0]
         x = g.input(spec.name, spec.dtype, spec.shape)
         with g.at(self.model.booster):

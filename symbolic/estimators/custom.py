@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,26 @@ def trace_class(g: GraphBuilder, x: Features, est: Any) -> Result:
     if set(methods) == {"transform"}:
         bound = retargeted(g, methods["transform"])
         return _traced_call(g, est, f"{type(est).__name__}.transform", lambda given: bound(stand_in, given), x, {})
-    return Methods({name: maker(name, function) for name, function in methods.items()})
+    made = {name: maker(name, function) for name, function in methods.items()}
+    return Methods({**_inherited(g, x, est, set(methods)), **made})
+
+
+def _inherited(g: GraphBuilder, x: Features, est: Any, own: set[str]) -> dict[str, Maker]:
+    """The methods of the registered base of a class that brings a `predict` of its own, which they don't call."""
+    bases = type(est).__mro__
+    at = next((i for i, b in enumerate(bases) if i and _own_function(b, g.opset) is not None), None)
+    if at is None or own != {"predict"}:
+        return {}
+    changed = {name for i in range(at) for name in calling.own_code(bases[i], bases[i + 1 :])}
+    row = _own_function(bases[at], g.opset)
+    if changed != {"predict"} or row is None:
+        return {}
+    base = cache(lambda: row.function(g, x, est))
+
+    def maker(name: str) -> Maker:
+        return lambda: calling.values(g, est, base(), name)
+
+    return {name: maker(name) for name in _METHODS if name != "predict" and hasattr(est, name)}
 
 
 def _label(g: GraphBuilder, value: Value) -> Value:

@@ -106,7 +106,8 @@ def ada_boost_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
         raise unsupported(g, est, "algorithm='SAMME.R'")
     count = int(est.n_classes_)
     if count < 2:
-        raise unsupported(g, est, "a single class")
+        one_class = g.expand(g.constant(np.zeros((1, 1))), [matrix(g, x).dim(0), 1])
+        return Classified(labels.first_greatest(g, one_class), est.classes_, labels.softmax(g, one_class), one_class)
     total: Value | None = None
     for i, (member, weight) in enumerate(zip(est.estimators_, est.estimator_weights_, strict=False)):
         found = classify(g, member, x, str(i))

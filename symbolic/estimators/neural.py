@@ -53,7 +53,9 @@ def mlp_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | Multi
     if est.n_outputs_ > 1:
         return Classified(labels.first_greatest(g, proba), est.classes_, proba)
     positive = g.Squeeze(proba, [1])
-    return Classified(labels.above(g, positive, 0.5), est.classes_, labels.two_columns(g, positive))
+    # a single class has two probabilities all the same, but is the label of every row
+    limit = 0.5 if len(est.classes_) > 1 else np.inf
+    return Classified(labels.above(g, positive, limit), est.classes_, labels.two_columns(g, positive))
 
 
 @symbolic(DIALECT, "sklearn.neural_network.BernoulliRBM")

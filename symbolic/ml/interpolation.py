@@ -45,11 +45,13 @@ def interpolate(
     points, heights = np.asarray(points, np.float64), np.asarray(heights, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.append(np.diff(heights) / np.diff(points), 0.0)
-    slopes = np.where(np.isfinite(slopes), slopes, 0.0)  # between equal points lies nothing
+    slopes = np.where(np.isnan(slopes), 0.0, slopes)  # between equal points lies nothing
     count = count_reached(g, x, points)
     at = g.Max(g.Sub(count, np.int64(1)), np.int64(0))
     start, height = g.Gather(points, at, axis=0), g.Gather(heights, at, axis=0)
     inside = g.Add(g.Mul(g.Gather(slopes, at, axis=0), g.Sub(x, start)), height)
+    if np.isinf(slopes).any():  # points so near each other that the slope overflows
+        inside = g.Where(g.Equal(x, start), height, inside)
     below, beyond = g.Equal(count, np.int64(0)), g.Equal(count, np.int64(len(points)))
     if outside is not None:
         beyond, inside = g.Greater(x, points[-1]), g.Where(beyond, heights[-1], inside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..builder import GraphBuilder
 from .array import TracedArray, TraceError, traced
+from .series import TracedSeries
 
 
 class TracedFrame(NDArrayOperatorsMixin):
@@ -17,7 +18,9 @@ class TracedFrame(NDArrayOperatorsMixin):
 
     def __init__(self, g: GraphBuilder, columns: dict[Any, TracedArray], *, read_only: bool = False):
         self.builder = g
-        self._columns = columns
+        self._columns = {n: TracedSeries.of(c) for n, c in columns.items()}
+        for column in self._columns.values():
+            column.read_only = read_only
         self._read_only = read_only
 
     @property
@@ -67,7 +70,7 @@ class TracedFrame(NDArrayOperatorsMixin):
         value: Any = traced(self.builder, new)
         if value.ndim == 0:
             value = np.full_like(next(iter(self._columns.values())), value, dtype=value.dtype)
-        self._columns[name] = value
+        self._columns[name] = TracedSeries(self.builder, value.value)
 
     def assign(self, **columns: Any) -> TracedFrame:
         """A copy with more columns."""
@@ -84,11 +87,69 @@ class TracedFrame(NDArrayOperatorsMixin):
         names = [gone] if isinstance(gone, str) else list(gone)
         return TracedFrame(self.builder, {n: c for n, c in self._columns.items() if n not in names})
 
+    def each(self, function: Callable[[TracedSeries], Any]) -> TracedFrame:
+        """What a function gives of each column."""
+        found = {n: function(c) for n, c in self._columns.items()}
+        if not all(isinstance(c, TracedArray) and c.ndim == 1 for c in found.values()):
+            raise TraceError("a function of a DataFrame's columns that gives no columns")
+        return TracedFrame(self.builder, found)
+
+    def apply(self, function: Any, axis: Any = 0) -> TracedFrame:
+        """What a function gives of each column."""
+        if axis not in (0, "index") or not callable(function):
+            raise TraceError("DataFrame.apply of rows: write the function for whole columns")
+        return self.each(function)
+
+    def isna(self) -> TracedFrame:
+        """Where values are missing."""
+        return self.each(lambda c: c.isna())
+
+    isnull = isna
+
+    def notna(self) -> TracedFrame:
+        """Where values are known."""
+        return self.each(lambda c: c.notna())
+
+    notnull = notna
+
+    def fillna(self, value: Any) -> TracedFrame:
+        """A value (or one of a dict for each column) in the place of missing ones."""
+        if not isinstance(value, Mapping):
+            return self.each(lambda c: c.fillna(value))
+        return TracedFrame(self.builder, {n: c.fillna(value[n]) if n in value else c for n, c in self._columns.items()})
+
+    def clip(self, lower: Any = None, upper: Any = None) -> TracedFrame:
+        """All columns between two bounds."""
+        return self.each(lambda c: c.clip(lower, upper))
+
+    def abs(self) -> TracedFrame:
+        """Absolute values."""
+        return self.each(lambda c: c.abs())
+
+    def round(self, decimals: int = 0) -> TracedFrame:
+        """Rounded values."""
+        return self.each(lambda c: c.round(decimals))
+
+    def astype(self, dtype: Any, copy: bool = True) -> TracedFrame:
+        """The columns in another dtype, or in one of a dict for each."""
+        if not isinstance(dtype, Mapping):
+            return self.each(lambda c: c.astype(dtype))
+        return TracedFrame(self.builder, {n: c.astype(dtype[n]) if n in dtype else c for n, c in self._columns.items()})
+
+    def rename(self, mapper: Any = None, *, columns: Any = None, axis: Any = None) -> TracedFrame:
+        """The columns by other names."""
+        names = columns if mapper is None else mapper
+        if mapper is not None and axis not in (1, "columns"):
+            raise TraceError("DataFrame.rename of rows")
+        new = names if callable(names) else lambda n: names.get(n, n)
+        return TracedFrame(self.builder, {new(n): c for n, c in self._columns.items()})
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options.get("out") is not None:
             raise TraceError(f"np.{ufunc.__name__}.{method} of a DataFrame")
         frames = [x for x in inputs if isinstance(x, TracedFrame)]
-        if any(f.columns != frames[0].columns for f in frames) or any(np.ndim(x) for x in inputs if x not in frames):
+        others = [x for x in inputs if not isinstance(x, TracedFrame)]
+        if any(f.columns != frames[0].columns for f in frames) or any(np.ndim(x) for x in others):
             raise TraceError(f"np.{ufunc.__name__} of a DataFrame and something of another shape: take its values")
         made = {}
         for name in frames[0].columns:

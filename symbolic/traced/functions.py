@@ -520,6 +520,3 @@ def _astype(g: GraphBuilder, x: TracedArray, dtype: Any, **_: Any) -> TracedArra
 
 
 METHODS["to_numpy"] = _copy
-METHODS["isna"] = METHODS["isnull"] = lambda g, x: np.isnan(x) if x.dtype.kind == "f" else np.zeros_like(x, dtype=bool)
-METHODS["notna"] = METHODS["notnull"] = lambda g, x: ~METHODS["isna"](g, x)
-METHODS["fillna"] = lambda g, x, value: _where(g, METHODS["isna"](g, x), value, x)

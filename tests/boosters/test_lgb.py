@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from booster_check import OPSETS, assert_exact
-from estimator_check import build, sessions
+from estimator_check import assert_same, build, sessions
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from anyonnx.converters.base import Options
 from anyonnx.converters.from_lightgbm import LightgbmFrontend
@@ -225,3 +230,36 @@ def test_some_rounds() -> None:
     assert source.model.iterations == 4
     with pytest.raises(InputSpecError, match="holds no rounds"):
         LightgbmFrontend().load(model, None, Options(21, extra={"rounds": "5:5"}))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("boosting", ["gbdt", "rf"])
+def test_raw_scores(boosting: str, classes: int) -> None:
+    x, y = wine()
+    forest = {"bagging_freq": 1, "bagging_fraction": 0.7} if boosting == "rf" else {}
+    model = lgb.LGBMClassifier(**K, boosting_type=boosting, **forest).fit(x, y if classes == 3 else y > 0)
+    source = assert_exact("lightgbm", model, x, kind="raw")  # sums, also where predictions are means
+    assert source.output_names == ["variable"]
+    methods = "predict,predict_proba" + (",decision_function" if hasattr(model, "decision_function") else "")
+    assert_exact(
+        "sklearn", make_pipeline(StandardScaler(), model).fit(x, y if classes == 3 else y > 0), methods=methods
+    )
+
+
+def test_inside_what_asks_for_scores() -> None:
+    x, y = wine()
+    member = lgb.LGBMClassifier(**K)
+    for model in (
+        OneVsRestClassifier(member),
+        OneVsOneClassifier(member),
+        BaggingClassifier(member, 2),
+        CalibratedClassifierCV(member, cv=2),
+        CalibratedClassifierCV(member, cv=2, method="isotonic", ensemble=False),
+    ):
+        assert_same(model.fit(x, y), x, [21], limit=1e-12)
+
+
+def test_several_trees_that_are_single_leaves() -> None:
+    x, _ = wine()
+    for objective in ("multiclass", "multiclassova"):
+        assert_exact("lightgbm", train({"objective": objective, "num_class": 3}, x, np.zeros(len(x))), x)

@@ -275,3 +275,12 @@ def test_categories_of_a_frame_are_taken_as_their_codes() -> None:
     assert source.model.table.members
     given = XgboostFrontend().load(model, frame, Options(21))
     assert np.array_equal(given.run(given.samples)["variable"], model.predict(frame))
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("objective", ["binary:logistic", "reg:logistic", "binary:hinge", "count:poisson"])
+def test_targets_that_are_all_the_same(objective: str, label: int) -> None:
+    x, _ = wine()
+    model = xgb.train({"objective": objective, "nthread": 1}, xgb.DMatrix(x, np.full(len(x), label)), 2)
+    for extra in ({}, {"kind": "raw"}):
+        assert_exact("xgboost", model, x, **extra)

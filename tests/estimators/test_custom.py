@@ -122,6 +122,103 @@ def test_functions_of_a_frame():
     assert_same(make_pipeline(model, RandomForestClassifier(5, random_state=0)).fit(frame, labels), frame, [21])
 
 
+HOLES = pd.DataFrame(np.where(X > 1.2, np.nan, X)[:, :3], columns=list("abc")).assign(k=np.arange(60) % 7 - 3)
+WORDS = HOLES.assign(word=np.array(["u", "v", None, "w"], object)[np.arange(60) % 4])
+
+
+def _scaled(f):
+    f = f.copy()
+    f["a"] *= 2
+    f["e"] = f["a"] + f.b
+    return f
+
+
+FRAME_FUNCTIONS = {
+    "ufuncs": lambda f: np.exp(f) ** 2 + f**3 - abs(f),
+    "assign": lambda f: f.assign(e=f["a"] * f["b"], g=lambda d: d["e"].isna().astype(float)),
+    "missing": lambda f: f.fillna({"a": 1.0, "b": -1.0}).assign(lost=f["c"].isnull(), known=f["a"].notna()),
+    "all missing": lambda f: f.fillna(0),
+    "flags": lambda f: f.isna().astype(int),
+    "bounds": lambda f: f.clip(-0.5, 0.5).round(1).abs(),
+    "series": lambda f: (f["a"] / f["b"]).fillna(0).clip(-3, 3).where(f["c"] > 0, 0.5).to_frame(),
+    "masked": lambda f: f["a"].mask(f["a"] > 0).round(2).to_frame("z"),
+    "columns": lambda f: f.rename(columns={"a": "z"})[["z", "b"]].astype("float32"),
+    "applied": lambda f: f.apply(lambda c: c * 2 + 1).apply(np.tanh),
+    # pandas skips missing values, also where numpy is asked
+    "statistics": lambda f: f.assign(m=f["a"].mean(), s=np.sum(f["b"]), t=f["c"].max() - np.min(f["c"])),
+    "whole": lambda f: (f["k"] // 2 + f["k"] % 3).to_frame(),
+    "looked up": lambda f: f.assign(k=f["k"].map({-3: 1.5, 2: 4}), i=f["k"].isin([0, 1])),
+    "written": _scaled,
+}
+
+
+@pytest.mark.parametrize("name", FRAME_FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_pandas_functions(name):
+    assert_same(FunctionTransformer(FRAME_FUNCTIONS[name]).fit(HOLES), HOLES, [11, 21], limit=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pandas_functions_of_words():
+    def looked_up(f):
+        return f.assign(
+            word=f["word"].fillna("u").map({"u": 1, "v": 2}), lost=f["word"].isna(), w=f["word"].isin(["w"])
+        )
+
+    filled = make_pipeline(FunctionTransformer(lambda f: f.fillna("none")), OneHotEncoder())
+    model = make_column_transformer((FunctionTransformer(looked_up), ["word", "a"]), (filled, ["word"]))
+    assert_same(model.fit(WORDS), WORDS, [21])
+
+
+REFUSED_OF_FRAMES = {
+    "rows": lambda f: f.apply(lambda r: r["a"], axis=1).to_frame(),
+    "each": lambda f: f["a"].map(lambda v: v * 2).to_frame(),
+    "deviation": lambda f: (f["a"] / f["a"].std()).to_frame(),  # numpy's has other degrees of freedom
+    "numpy's deviation": lambda f: (f["a"] / np.std(f["a"])).to_frame(),
+    "division": lambda f: (f["k"] // (f["k"] + 4)).to_frame(),  # pandas makes floats of it where a divisor is 0
+    "rank": lambda f: f.rank(),
+    "cut": lambda f: pd.cut(f["a"], [-9, 0, 9], labels=False).to_frame(),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_OF_FRAMES)
+def test_pandas_functions_that_cannot_be_traced(name):
+    source = load(FunctionTransformer(REFUSED_OF_FRAMES[name]).fit(HOLES), HOLES)
+    with pytest.raises(UnsupportedOps, match="can't be traced"):
+        build(source, 21)
+
+
+def test_functions_that_make_other_columns_before_a_scaler():
+    for function in (lambda x: x[:, [0]] / x[:, [1]], lambda x: np.c_[x, x.mean(axis=1)]):
+        model = make_pipeline(FunctionTransformer(function), StandardScaler(), Ridge()).fit(X, X[:, 0])
+        assert_same(model, X, [21], limit=1e-12)
+
+
+class Careful(LogisticRegression):
+    """Predicts the second class already from a third on; its other methods are those of its base."""
+
+    def predict(self, X):
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.3).astype(int)]
+
+
+class Sharper(LogisticRegression):
+    """Its base's probabilities hang on what it changes."""
+
+    def decision_function(self, X):
+        return super().decision_function(X) * 2
+
+
+def test_classes_that_override_predict_keep_the_other_methods_of_their_base():
+    x, y = data("breast_cancer-scaled", "float64")
+    for labels in (y, np.array(["no", "yes"])[y]):
+        assert_same(Careful().fit(x, labels), x, [21], limit=1e-12)
+    assert_same(Careful().fit(x, y), x, [21], limit=1e-12, methods="decision_function,predict")
+    both = VotingClassifier([("a", Careful()), ("b", LogisticRegression())], voting="soft")
+    assert_same(both.fit(x, y), x, [21], limit=1e-12)
+    with pytest.raises(UnsupportedOps, match="predict isn't done"):
+        build(load(Sharper().fit(x, y), x), 21)
+
+
 # --- what can't be traced --------------------------------------------------------------------------------------------
 
 

@@ -9,11 +9,13 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     StackingClassifier,
     StackingRegressor,
@@ -35,6 +37,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCo
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor, RegressorChain
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -211,3 +214,19 @@ def test_methods_of_ensembles():
     bag = clone(CLASSIFIERS["bag margin"]).fit(X, Y)
     proto = build(load(bag, X, methods="predict,decision_function,predict_proba"), 21)
     assert [o.name for o in proto.graph.output] == ["label", "scores", "probabilities"]
+
+
+@pytest.mark.parametrize("label", [7, "word", True])
+def test_single_class(label):
+    y = np.full(len(X), label)
+    for model in (
+        HistGradientBoostingClassifier(max_iter=2),
+        MLPClassifier((3,), max_iter=3, random_state=0),  # gives two probabilities, the second above 1/2 or not
+        MLPClassifier((3,), max_iter=3, random_state=1),
+        OneVsRestClassifier(LogisticRegression()),
+        AdaBoostClassifier(n_estimators=2),
+        VotingClassifier([("a", MLPClassifier((3,), max_iter=3)), ("b", GaussianNB())]),
+        LinearDiscriminantAnalysis(),  # its predict_proba fails in scikit-learn
+    ):
+        assert_same(model.fit(X, y), X, [11, 21])
+    assert_same(AdaBoostClassifier(n_estimators=2).fit(X, y), X, [21], methods="predict,decision_function")

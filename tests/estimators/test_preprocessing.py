@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_check import assert_same, build, data, load
+from estimator_check import assert_same, build, data, load, sessions
 from sklearn import preprocessing as pp
 from sklearn.base import clone
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
@@ -229,3 +229,14 @@ def test_transformers_of_labels(labels):
     for encoder in (pp.LabelEncoder(), pp.LabelBinarizer(), pp.LabelBinarizer(neg_label=-2, pos_label=5)):
         assert_same(encoder.fit(y), y, [11, 21])
         assert_same(encoder, None, [21])
+
+
+@pytest.mark.parametrize("output", ["uniform", "normal"])
+def test_quantiles_so_near_each_other_that_slopes_overflow(output):
+    x = np.random.default_rng(0).normal(size=(90, 2)) * [5e-320, 1e30]
+    model = pp.QuantileTransformer(n_quantiles=12, output_distribution=output).fit(x)
+    assert_same(model, x, [11, 21], limit=1e-13)
+    rows = np.concatenate([x, model.quantiles_])
+    source = load(model, x)
+    found = sessions(build(source, 21))[0].run(None, {"X": rows})[0]
+    np.testing.assert_allclose(found, model.transform(rows), rtol=1e-13)
