@@ -64,12 +64,12 @@ def _scaled(weight: ir.Value, factor: np.ndarray, channels: tuple[int, int]) -> 
 
     def compute() -> ir.Tensor:
         array = tensor.numpy()
-        if axis == 0:
-            scaled = array * factor.reshape(-1, *[1] * (array.ndim - 1))
-        else:  # ConvTranspose: input channels first, each group with its own output channels
-            parts = array.reshape(groups, -1, *array.shape[1:])
-            scaled = (parts * factor.reshape(groups, 1, -1, *[1] * (array.ndim - 2))).reshape(array.shape)
-        return ir.Tensor(scaled.astype(array.dtype))
+        parts = array if axis == 0 else array.reshape(groups, -1, *array.shape[1:])
+        # a ConvTranspose has the input channels first, each group with its own output channels
+        factors = factor.reshape(*([-1] if axis == 0 else [groups, 1, -1]), *[1] * (array.ndim - axis - 1))
+        scaled = np.empty(parts.shape, array.dtype)
+        np.multiply(parts, factors, out=scaled, dtype=np.float64, casting="same_kind")  # holds no float64 copy
+        return ir.Tensor(scaled.reshape(array.shape))
 
     lazy = ir.LazyTensor(compute, dtype=tensor.dtype, shape=ir.Shape(tensor.shape), name=weight.name)
     return _initializer(f"{weight.name}.fused", lazy)
