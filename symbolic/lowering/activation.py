@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import onnx_ir as ir
-
 from ..registry import symbolic
-from .common import FLOATS, NARROW_FLOATS, known_rank, refuse
+from .common import FLOATS, in_float, known_rank, refuse
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -37,13 +35,6 @@ for _op in ("Softmax", "LogSoftmax", "Hardmax"):
     symbolic("onnx", _op, until=12)(_along_last_axis(_op))
 
 
-def in_float(g: GraphBuilder, x: Value, compute: Callable[[Value], Any]) -> Any:
-    """Computes on a 16-bit float in float, as kernels do; other dtypes as they are."""
-    if x.element not in NARROW_FLOATS:
-        return compute(x)
-    return g.Cast(compute(g.Cast(x, to=ir.DataType.FLOAT)), to=x.element)
-
-
 @symbolic("onnx", "Gelu", until=19)
 def gelu(g: GraphBuilder, X: Value, approximate: str = "none") -> Any:
     """(X, approximate) -> X * Phi(X)"""
@@ -61,19 +52,19 @@ def gelu(g: GraphBuilder, X: Value, approximate: str = "none") -> Any:
 @symbolic("onnx", "HardSwish", until=13)
 def hard_swish(g: GraphBuilder, X: Value) -> Any:
     """(X) -> X * HardSigmoid(X)"""
-    return g.Mul(X, g.HardSigmoid(X, alpha=1 / 6, beta=0.5))
+    return in_float(g, X, lambda x: g.Mul(x, g.HardSigmoid(x, alpha=1 / 6, beta=0.5)))
 
 
 @symbolic("onnx", "Mish", until=17)
 def mish(g: GraphBuilder, X: Value) -> Any:
     """(X) -> X * tanh(softplus(X))"""
-    return g.Mul(X, g.Tanh(g.Softplus(X)))
+    return in_float(g, X, lambda x: g.Mul(x, g.Tanh(g.Softplus(x))))
 
 
 @symbolic("onnx", "Swish", until=23)
 def swish(g: GraphBuilder, X: Value, alpha: float = 1.0) -> Any:
     """(X, alpha) -> X * sigmoid(alpha * X)"""
-    return g.Mul(X, g.Sigmoid(X if alpha == 1.0 else g.Mul(X, alpha)))
+    return in_float(g, X, lambda x: g.Mul(x, g.Sigmoid(x if alpha == 1.0 else g.Mul(x, alpha))))
 
 
 @symbolic("onnx", "Celu", until=11)
@@ -81,9 +72,9 @@ def celu(g: GraphBuilder, X: Value, alpha: float = 1.0) -> Any:
     """(X, alpha) -> max(0, X) + min(0, alpha * (exp(X / alpha) - 1)): Elu scaled on both sides"""
     if alpha == 1.0:
         return g.Elu(X)
-    return (
-        g.Mul(g.Elu(g.Mul(X, 1.0 / alpha)), alpha) if alpha > 0 else refuse(g, "Celu", f"attribute alpha {alpha}", 12)
-    )
+    if alpha <= 0:
+        refuse(g, "Celu", f"attribute alpha {alpha}", 12)
+    return in_float(g, X, lambda x: g.Mul(g.Elu(g.Mul(x, 1.0 / alpha)), alpha))
 
 
 @symbolic("onnx", "Mod")

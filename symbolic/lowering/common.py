@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import onnx_ir as ir
 
@@ -25,6 +26,13 @@ SIGNED = frozenset({ir.DataType.INT8, ir.DataType.INT16, ir.DataType.INT32, ir.D
 def refuse(g: GraphBuilder, op: str, detail: str, needs: int | None = None) -> NoReturn:
     """Raises OpsetError: `detail` of `op` isn't available at the asked opset."""
     raise OpsetError(op, detail=detail, needs=needs, target=g.opset, location=g.location)
+
+
+def in_float(g: GraphBuilder, x: Value, compute: Callable[[Value], Any]) -> Any:
+    """Computes on a 16-bit float in float, as kernels do; other dtypes as they are."""
+    if x.element not in NARROW_FLOATS:
+        return compute(x)
+    return g.Cast(compute(g.Cast(x, to=ir.DataType.FLOAT)), to=x.element)
 
 
 def known_ints(g: GraphBuilder, value: Value, op: str, name: str, needs: int) -> list[int]:

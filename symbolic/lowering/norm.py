@@ -41,8 +41,9 @@ def layer_normalization(
     mean = g.ReduceMean(x, axes)
     centred = g.Sub(x, mean)
     deviation = g.Sqrt(g.Add(g.ReduceMean(g.Mul(centred, centred), axes), epsilon))
-    y = g.Mul(_cast(g, g.Div(centred, deviation), X.element), Scale)
-    y = y if B is None else g.Add(y, B)
+    # as kernels do, a 16-bit float is rounded once: behind the scale
+    y = g.Mul(g.Div(centred, deviation), _cast(g, Scale, x.element))
+    y = _cast(g, y if B is None else g.Add(y, _cast(g, B, x.element)), X.element)
     return y if count_of(outputs) == 1 else [y, mean, g.Reciprocal(deviation)][: count_of(outputs)]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..registry import symbolic
-from .common import FLOATS, known_rank, refuse
+from .common import FLOATS, in_float, known_rank, refuse
 from .resize_matrix import resize_matrix
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def resize(
     plain = _grows(X, scales, sizes, listed) and not attributes.get("exclude_outside")  # antialiasing changes nothing
     if odd or (antialias and g.opset < 18 and not plain):
         what = "coordinate_transformation_mode half_pixel_symmetric" if odd else "attribute antialias"
-        return _by_matrices(g, X, scales, sizes, listed, mode, antialias, what, keep_aspect_ratio_policy, attributes)
+        how = (scales, sizes, listed, mode, antialias, what, keep_aspect_ratio_policy, attributes)
+        return in_float(g, X, lambda x: _by_matrices(g, x, *how))
     if mode == "half_pixel_symmetric":
         mode = "half_pixel"
     if g.opset == 18:

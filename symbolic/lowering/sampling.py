@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..registry import symbolic
-from .common import FLOATS, known_rank, refuse
+from .common import FLOATS, NARROW_FLOATS, known_rank, refuse
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -133,6 +133,10 @@ def grid_sample(
     if g.opset >= 16 and rank == 4:
         older = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
         return g.raw("GridSample", X, grid, align_corners=align_corners, mode=older, padding_mode=padding_mode)
+    if X.element in NARROW_FLOATS or grid.element in NARROW_FLOATS:
+        wide = [g.Cast(v, to=ir.DataType.FLOAT) if v.element in NARROW_FLOATS else v for v in (X, grid)]
+        sampled = g.GridSample(*wide, align_corners=align_corners, mode=mode, padding_mode=padding_mode)
+        return g.CastLike(sampled, X)
     if mode != "nearest" and X.element not in FLOATS:
         refuse(g, "GridSample", f"mode {mode} of {X.element.name}", 16)
     sampler = Sampler(g, X, grid.element, padding_mode, bool(align_corners))
