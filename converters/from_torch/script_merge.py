@@ -113,7 +113,7 @@ class Merge:
             return lambda results: Complex(real(results), imag(results))
         if isinstance(a, Quantized) and isinstance(b, Quantized) and a.same_levels(b):
             numbers_ = self._pair(a.numbers, b.numbers)
-            return lambda results: moved(numbers_(results), a)
+            return lambda results: moved(self.walk.g, numbers_(results), a)
         if isinstance(a, Quantized) or isinstance(b, Quantized):
             raise self._refusal("a quantised tensor", "one of another scale")
         if a.sizes is not None and b.sizes is not None and len(a.sizes) != len(b.sizes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def _lifted(row: Symbolic, how: str) -> Callable[..., Any]:
         if how == "plain":
             return result
         if how in ("moved", "kept"):
-            return like if result is like.numbers else _each(result, lambda x: moved(x, like))
+            return like if result is like.numbers else _each(result, lambda x: moved(g, x, like))
         return _each(result, lambda x: requantized(g, x, like))
 
     function.__doc__ = row.function.__doc__
@@ -129,7 +130,7 @@ def concatenate(g: GraphBuilder, tensors: Sequence[Quantized], dim: int = 0) -> 
 def stack(g: GraphBuilder, tensors: Sequence[Quantized], dim: int = 0) -> Quantized:
     """aten::stack(Tensor[] tensors, int dim=0) -> Tensor"""
     axis = axis_of(dim, tensors[0].rank + 1)
-    return cat(g, [moved(g.Unsqueeze(t.numbers, [axis]), t) for t in tensors], axis)
+    return cat(g, [replace(t, numbers=g.Unsqueeze(t.numbers, [axis]), levels=None) for t in tensors], axis)
 
 
 # --- what a tensor is made of ----------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def cat(
     """quantized::cat(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor"""
     joined = g.Concat(*(x.numbers for x in qx), axis=dim) if len(qx) > 1 else qx[0].numbers
     if scale is None and all(x.same_levels(qx[0]) for x in qx):
-        return moved(joined, qx[0])
+        return moved(g, joined, qx[0])
     return quantized(
         g, joined, qx[0].scale if scale is None else scale, qx[0].zero if zero_point is None else zero_point, qx[0].kind
     )
@@ -150,7 +150,7 @@ def cat_relu(
 @symbolic("aten.quantized", "relu")
 def relu(g: GraphBuilder, self: Quantized) -> Quantized:
     """aten::relu(Tensor self) -> Tensor"""
-    return moved(g.Relu(self.numbers), self)
+    return moved(g, g.Relu(self.numbers), self)
 
 
 @symbolic("quantized", "relu6")

@@ -111,9 +111,13 @@ def requantized(g: GraphBuilder, x: Value, like: Quantized) -> Quantized:
     return replace(quantized(g, x, like.scale, like.zero, like.kind, like.axis), step=like.step)
 
 
-def moved(numbers: Value, like: Quantized) -> Quantized:
-    """Numbers that stood in a tensor with one scale, at other places."""
-    return replace(like, numbers=numbers, levels=None)
+def moved(g: GraphBuilder, numbers: Value, like: Quantized) -> Quantized:
+    """Numbers of a tensor with one scale, at other places.
+
+    They are levels' numbers already. A QuantizeLinear behind every operator is what runtimes look for all the same
+    (onnxruntime 1.32 even fails, from opset 21 on, where none follows a moved int8 tensor).
+    """
+    return replace(like, numbers=numbers, levels=None) if like.kind == DataType.INT32 else requantized(g, numbers, like)
 
 
 def levels_of(g: GraphBuilder, x: Quantized) -> Value:
