@@ -20,6 +20,7 @@ DEFAULT_PASSES = (
     "simplify_shapes",
     "fuse_batch_norm",
     "fold_weight_transposes",
+    "move_levels",
     "share_subexpressions",
     "drop_unused",
 )
