@@ -218,7 +218,7 @@ def _by_text(path: Path, head: bytes, size: int) -> FileKind | None:
     with path.open("rb") as stream:
         stream.seek(max(0, size - _HEAD))
         tail = stream.read()
-    if head.startswith(b"tree\n") and b"version=" in head:
+    if head.startswith((b"tree\n", b"tree\r\n")) and b"version=" in head:
         if b"end of trees" not in tail and b"end of parameters" not in tail and size > _HEAD:
             raise InputSpecError(f"{path} is a truncated LightGBM text model")
         return FileKind("lightgbm", "txt", "a LightGBM text model")

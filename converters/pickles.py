@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib.util
 import io
 import lzma
 import os
+import pickle
 import pickletools
 import re
 import tempfile
@@ -23,7 +25,7 @@ from math import prod
 from pathlib import Path
 from typing import IO, Any
 
-from ..symbolic.errors import InputSpecError
+from ..symbolic.errors import CaptureError, InputSpecError, UntrustedFile
 
 # first bytes of what torch.save wrote before 1.6: five pickles, then the raw weights
 TORCH_LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
@@ -272,6 +274,34 @@ def readable(path: Path) -> Iterator[None]:
     except (ValueError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         text = str(error).split("\n")[0]
         raise InputSpecError(f"{path} is a truncated or damaged pickle ({text})") from error
+
+
+def is_pickle_file(path: Path) -> bool:
+    """Whether a file is a pickle, maybe packed by joblib."""
+    with path.open("rb") as stream:
+        head = stream.read(8)
+    return is_pickle(head) or is_packed(head)
+
+
+def unpickle(path: Path, trust: bool) -> Any:
+    """What a pickle (of joblib too) holds.
+
+    Raises:
+        UntrustedFile: Loading it runs code, and nobody said that it may.
+        CaptureError: What is installed can't load it.
+    """
+    if not trust:
+        raise UntrustedFile(str(path), pickle_imports(path))
+    try:
+        if importlib.util.find_spec("joblib") is None:
+            with path.open("rb") as stream:
+                return pickle.load(stream)
+        import joblib
+
+        return joblib.load(path)
+    except (AttributeError, ImportError, KeyError, TypeError, ValueError, pickle.UnpicklingError, EOFError) as error:
+        text = str(error).split("\n")[0]
+        raise CaptureError(f"{path} can't be loaded ({text}); if another release wrote it, install that one") from error
 
 
 def pickle_imports(path: str | os.PathLike[str]) -> list[str]:

@@ -100,14 +100,29 @@ def _symbol(spec: TensorSpec, options: Options) -> int | str:
 
 def _matrix(x: Any, names: Sequence[str] | None) -> np.ndarray:
     if hasattr(x, "columns") and hasattr(x, "iloc"):
-        if names is not None and set(names) == set(map(str, x.columns)):
-            x = x[[c for n in names for c in x.columns if str(c) == n]]
+        x = in_order(x, names)
         array = np.stack([_column(x.iloc[:, i]) for i in range(x.shape[1])], axis=1)
     else:
         array = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputSpecError(f"X is {array.dtype}{list(array.shape)}; the model takes numbers [rows, features]")
     return array
+
+
+def in_order(frame: Any, names: Sequence[str] | None) -> Any:
+    """The columns of a DataFrame that a model was trained with, in its order; all where it knows none of the names.
+
+    Raises:
+        InputSpecError: Some of them are absent.
+    """
+    own = {str(c): c for c in frame.columns}
+    own |= {n.replace(" ", "_"): c for n, c in own.items() if n.replace(" ", "_") not in own}  # as LightGBM writes them
+    absent = [n for n in names or () if n not in own]
+    if names is None or len(absent) == len(names):
+        return frame
+    if absent:
+        raise InputSpecError(f"X lacks the columns {', '.join(absent)} that the model was trained with")
+    return frame[[own[n] for n in names]]
 
 
 def _column(series: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
+from ..pickles import is_pickle_file, unpickle
 from ..rows import Rows, read_rows
 from .cbm import read_cbm
 from .columns import Columns, read_columns
@@ -50,6 +51,8 @@ class CatboostFrontend(Frontend):
         kind = options.extra.get("kind")
         if kind not in (None, *_KINDS):
             raise InputSpecError(f"kind={kind!r}: it is {', '.join(_KINDS)}")
+        if isinstance(model, Path) and is_pickle_file(model):
+            model = unpickle(model, options.trust)
         if isinstance(model, Path):
             found = read_file(model)
             kind = kind or ("classifier" if found.loss in CLASSIFICATION | MULTILABEL else "regressor")

@@ -11,7 +11,7 @@ import numpy as np
 from ...symbolic.errors import InputSpecError
 from ...symbolic.spec import TensorSpec, parse_spec
 from ..base import Arrays, Options, renamed
-from ..rows import SAMPLE_ROWS, Points, beside
+from ..rows import SAMPLE_ROWS, Points, beside, in_order
 from .ctr import Known
 from .hashing import category_hash, is_whole
 from .model import CATEGORY, FLOAT, CatModel
@@ -99,8 +99,7 @@ def _arrays(model: CatModel, names: Sequence[str], x: Any) -> Arrays:
     if isinstance(x, Mapping):
         columns = [np.asarray(x[n]).reshape(-1) for n in names if n in x]
     elif hasattr(x, "columns") and hasattr(x, "iloc"):
-        if model.names is not None and set(model.names) == set(map(str, x.columns)):
-            x = x[[c for n in model.names for c in x.columns if str(c) == n]]
+        x = in_order(x, model.names)
         columns = [np.asarray(x.iloc[:, i]) for i in range(x.shape[1])]
     else:
         array = np.asarray(x, object) if isinstance(x, (list, tuple)) else np.asarray(x)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
+from ..pickles import is_pickle_file, unpickle
 from ..rows import read_rounds, read_rows
 from .model import LgbModel, read_model
 from .source import LightgbmSource
@@ -42,6 +43,8 @@ class LightgbmFrontend(Frontend):
         if options.extra.get("kind") not in (None, "raw"):
             raise InputSpecError(f"kind={options.extra['kind']!r}: it is raw, or is left out")
         classes, rounds = None, read_rounds(options)
+        if isinstance(model, Path) and is_pickle_file(model):
+            model = unpickle(model, options.trust)
         if isinstance(model, Path):
             found = read_model(_text(model), rounds)
             native = cache(lambda: _open(model))
@@ -81,4 +84,4 @@ def _open(path: Path) -> Any:
     """The file, loaded by LightGBM itself."""
     import lightgbm
 
-    return lightgbm.Booster(model_file=path)
+    return lightgbm.Booster(model_str=_text(path))  # of a file it wants the line ends that it writes itself

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
+from ..pickles import is_pickle_file, unpickle
 from ..rows import read_rounds, read_rows
 from .model import XgbModel, parse, read_model
 from .source import XgboostSource
@@ -45,6 +46,8 @@ class XgboostFrontend(Frontend):
             raise InputSpecError(f"kind={options.extra['kind']!r}: it is raw, or is left out")
         wanted = read_rounds(options)
         missing = float(options.extra.get("missing", np.nan))
+        if isinstance(model, Path) and is_pickle_file(model):
+            model = unpickle(model, options.trust)
         if isinstance(model, Path):
             found = read_model(parse(model.read_bytes()), wanted)
             native = cache(lambda: _open(model, found, missing))

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from anyonnx.converters.base import Options
+from anyonnx.converters.files import identify
 from anyonnx.converters.from_lightgbm import LightgbmFrontend
 from anyonnx.symbolic.builder import GraphBuilder
 from anyonnx.symbolic.errors import CaptureError, InputSpecError, UnsupportedOps
@@ -163,6 +164,9 @@ def test_file(tmp_path: Any) -> None:
     path = tmp_path / "model.txt"
     lgb.LGBMClassifier(**K).fit(*wine()).booster_.save_model(path)
     assert assert_exact("lightgbm", path).output_names == ["variable"]
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert identify(path).framework == "lightgbm"
+    assert_exact("lightgbm", path, opsets=[21], dtypes=["float64"])
 
 
 # --- refusals ------------------------------------------------------------------------------------------------------

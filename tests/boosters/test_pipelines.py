@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from booster_check import assert_exact
+from estimator_check import sessions
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_wine
 from sklearn.ensemble import StackingRegressor, VotingClassifier
@@ -16,6 +21,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+from anyonnx import to_onnx
+from anyonnx.converters.api import make_frontend
+from anyonnx.converters.base import Options
+from anyonnx.symbolic.errors import InputSpecError, UntrustedFile
 
 QUIET: dict[str, dict[str, Any]] = {
     "xgboost": {"n_estimators": 8, "n_jobs": 1},
@@ -62,3 +72,34 @@ def test_other_compositions() -> None:
     assert_exact("sklearn", model, x, dtypes=["float64"])
     stack = StackingRegressor([(n, make(n, "Regressor")) for n in ("xgboost", "lightgbm")], Ridge(), cv=2)
     assert_exact("sklearn", stack.fit(x, y), x, dtypes=["float64"])
+
+
+@pytest.mark.parametrize("library", QUIET)
+def test_pickles_of_bare_models(library: str, tmp_path: Path) -> None:
+    x, y = wine()
+    model = make(library, "Classifier").fit(x, y)
+    for path, packed in ((tmp_path / "m.joblib", 0), (tmp_path / "packed.joblib", 3), (tmp_path / "m.pkl", None)):
+        if packed is None:
+            path.write_bytes(pickle.dumps(model))
+        else:
+            joblib.dump(model, path, compress=packed)
+        with pytest.raises(UntrustedFile, match=library):
+            to_onnx(path, x)
+        made = to_onnx(path, x, trust=True, compare=False)
+        (session, _) = sessions(made.proto())
+        label, shares = session.run(None, {"X": x})
+        assert np.array_equal(label, model.predict(x).reshape(-1))
+        np.testing.assert_allclose(shares, model.predict_proba(x), rtol=2e-6)
+
+
+@pytest.mark.parametrize("library", QUIET)
+def test_frames_are_put_in_the_models_order(library: str) -> None:
+    x, y = wine()
+    frame = pd.DataFrame(x, columns=[f"a {i}" for i in range(x.shape[1])])
+    model = make(library, "Classifier").fit(frame, y)
+    turned = frame[frame.columns[::-1]].assign(unused=1.0)
+    found = make_frontend(library).load(model, turned, Options(21))
+    assert found.samples is not None
+    assert np.array_equal(found.samples["X"], x)
+    with pytest.raises(InputSpecError, match=r"a.3"):
+        make_frontend(library).load(model, frame.rename(columns={"a 3": "b"}), Options(21))
