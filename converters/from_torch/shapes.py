@@ -16,7 +16,9 @@ from typing import Any
 def shape_kernels() -> Iterator[None]:
     """Puts the shape functions in place of the implementations that fake tensors run."""
     import torch
+    from torch._export.utils import _collect_all_valid_cia_ops_for_aten_namespace
 
+    _collect_all_valid_cia_ops_for_aten_namespace()  # torch keeps this list of composite ops: ours must not be in it
     key = torch._C.DispatchKey
     overloads = _overloads()
     saved = {op: dict(op.py_kernels) for op in overloads}

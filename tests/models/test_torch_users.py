@@ -132,3 +132,10 @@ def test_a_failed_capture_prints_nothing():
     with redirect_stderr(printed), pytest.raises(CaptureError):
         to_onnx(Choosing(), (torch.randn(3),), capture="export")
     assert printed.getvalue() == ""
+
+
+def test_torch_keeps_none_of_our_shape_functions():
+    from torch._export.utils import _collect_all_valid_cia_ops_for_aten_namespace
+
+    to_onnx(nn.Linear(4, 3), ["float32[b,4]"], compare=False)
+    assert torch.ops.aten.histogram.bin_ct not in _collect_all_valid_cia_ops_for_aten_namespace()
