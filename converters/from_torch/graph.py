@@ -52,19 +52,22 @@ def prepare(program: Any, opset: int, *, carried: Collection[str] = ()) -> Any:
     if any(Aliases(m.graph).beyond_views() or unsupported_writes(m.graph) for m in _graphs(program.graph_module)):
         program = capture.functionalized(program)
     refuse_state(program, carried)
-    composite = True  # ops that are made of others and are in no table come apart with the in-place ones
+    composite, captured = True, program  # ops that are made of others and in no table come apart with the in-place ones
     for _ in range(_MAX_DECOMPOSITIONS):
-        missing = {node.target: None for node in _missing(program, opset)}
+        missing = _missing(program, opset)
         if not missing:
             break
-        simpler = capture.decomposed(program, list(missing))
+        simpler = capture.decomposed(program, list({node.target: None for node in missing}))
         if simpler is None and composite:
             composite, simpler = False, capture.functionalized(program)
         if simpler is None:
             break
         program = simpler
-    _refuse(_missing(program, opset))
-    _refuse_dtypes(program)
+    else:
+        missing = _missing(program, opset)
+    _refuse(missing)
+    if program is not captured:
+        _refuse_dtypes(program)
     return program
 
 
@@ -207,7 +210,7 @@ def location(node: Any) -> str:
     stack = node.meta.get("nn_module_stack") or {}
     path = next((entry[0] for entry in reversed(list(stack.values()))), "")
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    outside = [f for f in frames if "/torch/" not in f[0].replace("\\", "/")] or frames
+    outside = [f for f in frames if not re.search(r"[/\\](torch|from_torch)[/\\]", f[0])] or frames
     place = f"({re.split(r'[/]', outside[-1][0])[-1]}:{outside[-1][1]})" if outside else ""
     return f"{path} {place}".strip() or node.name
 

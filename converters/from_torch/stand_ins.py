@@ -25,6 +25,9 @@ def stand_ins() -> Iterator[None]:
         (transformer, "_detect_is_causal_mask", _only_hint),
         (F, "gaussian_nll_loss", _gaussian_nll_loss),
         (F, "one_hot", _one_hot(F.one_hot)),
+        (F, "embedding", _embedding(F.embedding)),
+        (F, "embedding_bag", _embedding_bag(F.embedding_bag)),
+        (F, "adaptive_avg_pool1d", _adaptive_avg_pool1d(F.adaptive_avg_pool1d)),
         (adaptive, "forward", _adaptive_log_softmax),
         (adaptive, "predict", _adaptive_predict),
         (torch, "linspace", _linspace(torch.linspace)),
@@ -87,6 +90,48 @@ def _linear_cross_entropy(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(*operands, **(named | {"options": None}))
 
     return linear_cross_entropy
+
+
+def _shortened(rows: Any, max_norm: float, norm_type: float) -> Any:
+    """Rows no longer than a norm; torch writes them back into the weights, which changes no later result."""
+    import torch
+
+    length = torch.linalg.vector_norm(rows, norm_type, dim=-1, keepdim=True)
+    return torch.where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
+
+
+def _embedding(original: Callable[..., Any]) -> Callable[..., Any]:
+    def embedding(
+        input: Any, weight: Any, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0, *rest: Any,
+        **options: Any,
+    ) -> Any:  # fmt: skip
+        rows = original(input, weight, padding_idx, None, norm_type, *rest, **options)
+        return rows if max_norm is None else _shortened(rows, max_norm, norm_type)
+
+    return embedding
+
+
+def _embedding_bag(original: Callable[..., Any]) -> Callable[..., Any]:
+    def embedding_bag(
+        input: Any, weight: Any, offsets: Any = None, max_norm: Any = None, norm_type: float = 2, *rest: Any,
+        **options: Any,
+    ) -> Any:  # fmt: skip
+        weight = weight if max_norm is None else _shortened(weight, max_norm, norm_type)
+        return original(input, weight, offsets, None, norm_type, *rest, **options)
+
+    return embedding_bag
+
+
+def _adaptive_avg_pool1d(original: Callable[..., Any]) -> Callable[..., Any]:
+    def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+        import torch.nn.functional as F
+
+        size = output_size[0] if isinstance(output_size, (list, tuple)) else output_size
+        if not _is_open(size):
+            return original(input, output_size)
+        return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, size)).squeeze(-2)
+
+    return adaptive_avg_pool1d
 
 
 def _adaptive_log_softmax(self: Any, input_: Any, target_: Any) -> Any:

@@ -49,6 +49,8 @@ ROWS = {
         lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]), (torch.randn(6, 8), ids(6, below=20)), BATCH,
     ),
     "bags": (lambda: nn.EmbeddingBag(10, 3), (ids(9), torch.tensor([0, 3, 3, 7])), {0: {0: "n"}, 1: {0: "bags"}}),
+    "short_embedding": (lambda: nn.Embedding(10, 3, max_norm=1.0, norm_type=1), (ids(4, 5),), {0: {0: "b", 1: "n"}}),
+    "short_bags": (lambda: nn.EmbeddingBag(10, 3, max_norm=1.0), (ids(4, 5),), {0: {0: "b", 1: "n"}}),
     "double_layer_norm": (lambda: nn.LayerNorm(8).double(), (torch.randn(3, 8).double() * 0.01,), {0: {0: "b"}}),
     "double_batch_norm": (lambda: nn.BatchNorm1d(8).double(), (torch.randn(3, 8).double(),), {0: {0: "b"}}),
     "compiled": (lambda: torch.compile(nn.Linear(4, 3)), (torch.randn(3, 4),), {"input": {0: "b"}}),
@@ -139,3 +141,13 @@ def test_torch_keeps_none_of_our_shape_functions():
 
     to_onnx(nn.Linear(4, 3), ["float32[b,4]"], compare=False)
     assert torch.ops.aten.histogram.bin_ct not in _collect_all_valid_cia_ops_for_aten_namespace()
+
+
+def test_places_are_those_of_the_model():
+    class Embedded(nn.Module):
+        def forward(self, x, w):
+            return torch.nn.functional.embedding(x, w)
+
+    result = to_onnx(Embedded(), (ids(3), torch.randn(10, 4)), compare=False)
+    gather = next(n for n in result.model.graph if n.op_type == "Gather")
+    assert "test_torch_users.py" in gather.meta["source"]
