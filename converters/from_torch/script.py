@@ -238,7 +238,7 @@ class ScriptSource(Source):
         for name, (leaf, tensor), axes in zip(
             self.input_names, self.arguments.tensors.items(), self.arguments.axes, strict=False
         ):
-            if onnx_dtype(tensor.dtype) is None:
+            if onnx_dtype(tensor.dtype) is None or tensor.is_quantized:
                 raise InputSpecError(f"the input {leaf} is {tensor.dtype}, which ONNX doesn't have")
             shape = tuple(axes.get(i, s) for i, s in enumerate(tensor.shape))
             specs.append(TensorSpec(name, str(tensor.dtype).removeprefix("torch."), shape))

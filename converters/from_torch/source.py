@@ -73,7 +73,7 @@ class TorchSource(Source):
     def _spec(self, name: str, node: Any) -> TensorSpec:
         value = node.meta["val"]
         dtype = onnx_dtype(value.dtype)
-        if dtype is None:
+        if dtype is None or value.is_quantized:
             raise InputSpecError(f"the input {name} is {value.dtype}, which ONNX doesn't have")
         sizes = self._dims.sizes(value.shape)
         shape = tuple(s if isinstance(s, int) else str(s) for s in sizes)
