@@ -10,7 +10,7 @@ from torch.ao.quantization import quantize_fx
 from torch.nn import functional as F
 
 from anyonnx.converters.api import to_onnx
-from anyonnx.symbolic.errors import TranslationError
+from anyonnx.symbolic.errors import CaptureError, InputSpecError, TranslationError
 
 ENGINES = [e for e in ("fbgemm", "qnnpack", "x86") if e in torch.backends.quantized.supported_engines]
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -200,3 +200,40 @@ def test_a_wrong_kernel_of_torch_is_refused():
     x = (torch.randn(1, 8, 4, 4),)
     with pytest.raises(TranslationError, match="transposed convolution packed wrongly"):
         to_onnx(torch.jit.trace(Transposed(), x), x)
+
+
+class Dequantizing(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.dequantize() + 1
+
+
+@pytest.mark.parametrize("capture", ["auto", "script"])
+def test_quantised_inputs_are_refused(capture):
+    x = torch.quantize_per_tensor(torch.randn(3), 0.1, 3, torch.quint8)
+    with pytest.raises((InputSpecError, CaptureError), match=r"the input x is torch\.quint8"):
+        to_onnx(Dequantizing(), (x,), capture=capture)
+
+
+class Branches(nn.Module):
+    """A branch on data, whose results have one scale, or not."""
+
+    def __init__(self, same: bool):
+        super().__init__()
+        self.same = same
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)
+        if bool(x.sum() > 0):
+            y = torch.relu(q)
+        elif self.same:
+            y = torch.clamp(q, -0.5, 0.5)
+        else:
+            y = torch.sigmoid(q)
+        return y.dequantize()
+
+
+def test_branches_of_one_scale_are_joined_others_refused():
+    x = (torch.tensor([0.3, 0.9, -0.8]),)
+    assert to_onnx(torch.jit.script(Branches(same=True)), x).parity.passed
+    with pytest.raises(TranslationError, match="one of another scale"):
+        to_onnx(torch.jit.script(Branches(same=False)), x)
