@@ -70,7 +70,7 @@ def _layers(
     return [g.Transpose(x, perm=[1, 0, 2]) if batch_first else x, *ends]
 
 
-@symbolic("aten", "quantized_lstm.input")
+@symbolic("aten.quantized", "quantized_lstm.input")
 def quantized_lstm(
     g: GraphBuilder, input: Value, hx: Sequence[Value], params: Sequence[PackedCell], has_biases: bool,
     num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, dtype: Any = None,
@@ -82,7 +82,7 @@ def quantized_lstm(
     return tuple(_layers(g, _lstm_step, input, hx, params, num_layers, bidirectional, batch_first))
 
 
-@symbolic("aten", "quantized_gru.input")
+@symbolic("aten.quantized", "quantized_gru.input")
 def quantized_gru(
     g: GraphBuilder, input: Value, hx: Value, params: Sequence[PackedCell], has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool, batch_first: bool,
