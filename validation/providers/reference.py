@@ -1,4 +1,7 @@
-"""onnx.reference: the specification in numpy. A second opinion only, slow, and wrong for some loops."""
+"""onnx.reference: the specification in numpy. A second opinion only, slow, and wrong for some loops.
+
+Half precision is rounded behind each operator, not inside.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import onnx.reference
 
 from ..models import LoadedModel, ModelLike, iter_nodes, load_model
 from .base import Array, Placement, ProviderError, UnsupportedByProvider
+from .halves import compute_in_float, dtypes
 
 
 class OnnxReference:
@@ -67,6 +71,7 @@ def _evaluator(model: LoadedModel) -> onnx.reference.ReferenceEvaluator:
     if model.folder is not None:
         onnx.load_external_data_for_model(proto, model.folder)
     try:
+        compute_in_float(proto.graph, dtypes(model.proto))
         return onnx.reference.ReferenceEvaluator(proto)
     except NotImplementedError as error:
         raise UnsupportedByProvider(f"onnx.reference lacks a part of the model: {error}") from error
