@@ -77,9 +77,14 @@ def elu(g: GraphBuilder, self: Value, alpha: Scalar = 1, scale: Scalar = 1, inpu
     """aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"""
     if scale == 1 and input_scale == 1 and not isinstance(alpha, Value) and self.dtype != DataType.DOUBLE:
         return g.Elu(self, alpha=float(alpha))  # type: ignore[arg-type]
-    grown = expm1(g, g.Mul(self, value_of(g, input_scale, self.element)))
-    below = g.Mul(grown, value_of(g, alpha, self.element))
-    return g.Mul(g.Where(g.Greater(self, 0.0), self, below), value_of(g, scale, self.element))
+    return _scaled_elu(g, self, alpha, scale, input_scale)
+
+
+@rounded_once
+def _scaled_elu(g: GraphBuilder, x: Value, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Value:
+    grown = expm1(g, g.Mul(x, value_of(g, input_scale, x.element)))
+    below = g.Mul(grown, value_of(g, alpha, x.element))
+    return g.Mul(g.Where(g.Greater(x, 0.0), x, below), value_of(g, scale, x.element))
 
 
 @symbolic("aten", "selu")

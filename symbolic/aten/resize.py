@@ -11,6 +11,7 @@ from ..builder import GraphBuilder
 from ..nn.sizes import as_value, times
 from ..registry import symbolic
 from ..value import Value
+from .precision import rounded_once
 from .promotion import DataType, cast, unsupported
 from .resampling import along, filter_matrix, resample_bytes
 from .shape import size_at, sizes
@@ -95,6 +96,7 @@ def _disagree(x: Value, output_size: Sequence[Any] | None, scales: Sequence[floa
     return any(isinstance(s, int) and isinstance(out, int) and int(s * f) != out for s, out, f in pairs if f)
 
 
+@rounded_once
 def _filtered(
     g: GraphBuilder, x: Value, output_size: Sequence[Any] | None, align_corners: bool,
     scales: Sequence[float | None] | None, mode: str,
