@@ -167,7 +167,7 @@ class TorchSource(Source):
         """Runs the module (for a file: its captured graph) in evaluation mode."""
         import torch
 
-        if self._ran is not None and all(inputs[name] is array for name, array in self._ran[0].items()):
+        if self._ran is not None and all(np.array_equal(inputs[name], array) for name, array in self._ran[0].items()):
             return self._ran[1]
         tensors = [to_torch(inputs[s.name]) for s in self.specs]
         try:
@@ -188,17 +188,17 @@ class TorchSource(Source):
     def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays | None:
         """The samples at other sizes, their elements repeated, where the model doesn't take drawn numbers.
 
-        Whole numbers may have to be in order, or to fit each other (offsets, lengths): such a model is tried first.
+        Numbers may have to be in order, or to fit each other: offsets, lengths, variances. So the model is tried first.
         """
-        if seed == 0 or self.samples is None or all(a.dtype.kind in "fcb" for a in self.samples.values()):
+        if seed == 0 or self.samples is None:
             return None
         from ..api import varied
 
         for made in (varied(self.samples, self.specs, sizes), self._stretched(sizes)):
             try:
-                self._ran = (made, self.run(made))
+                self._ran = (made, self.run({name: array.copy() for name, array in made.items()}))
                 return made
-            except InputSpecError:
+            except (InputSpecError, *FAILURES):
                 continue
         return None
 
