@@ -1,4 +1,5 @@
-"""Systems, inverses, singular values and functions of complex matrices, by real ones of twice the size."""
+"""Systems, inverses, singular values and functions of complex matrices, by real ones of twice the size; eigenvalues
+of real ones."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from ..builder import GraphBuilder
 from ..complex.arithmetic import each
 from ..complex.matrices import column, embedded, every_second, from_column, from_embedded
 from ..complex.number import Complex, Number, as_complex
+from ..linalg.eig import eig
 from ..registry import symbolic
 from ..value import Value
 from .operands import DIALECT, numbers, refused
@@ -119,3 +121,21 @@ def linalg_eigvalsh(g: GraphBuilder, self: Complex, UPLO: str = "L") -> Value:
     """aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor"""
     whole = _hermitian(g, self, UPLO.upper() == "L")
     return every_second(g, linalg_factors.linalg_eigh(g, embedded(g, whole), UPLO, False)[0])
+
+
+@symbolic(DIALECT, "linalg_eig")
+def linalg_eig(g: GraphBuilder, self: Number) -> tuple[Complex, Complex]:
+    """aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)"""
+    if isinstance(self, Complex):
+        raise refused(g, "linalg_eig", "eigenvalues of a matrix that need not be Hermitian")
+    values, vectors = eig(g, self)
+    assert vectors is not None
+    return Complex(*values), Complex(*vectors)
+
+
+@symbolic(DIALECT, "linalg_eigvals", "_linalg_eigvals")
+def linalg_eigvals(g: GraphBuilder, self: Number) -> Complex:
+    """aten::linalg_eigvals(Tensor self) -> Tensor"""
+    if isinstance(self, Complex):
+        raise refused(g, "linalg_eigvals", "eigenvalues of a matrix that need not be Hermitian")
+    return Complex(*eig(g, self, vectors=False)[0])

@@ -125,7 +125,7 @@ def _solved(b: GraphBuilder, rows: Value, pair: Value, turned: Value) -> Value:
     (d0, _, z0), (d1, joint, z1) = _parts(b, near), _parts(b, far)
     first, second = b.Where(turned, d0, d1), b.Where(turned, d1, d0)
     total, gap, double = b.Add(first, second), b.Sub(first, second), b.Mul(joint, 2.0)
-    root = _length(b, gap, double)
+    root = length_of(b, gap, double)
     upper = b.GreaterOrEqual(total, 0.0)
     large = b.Mul(b.Where(upper, b.Add(total, root), b.Sub(total, root)), 0.5)
     bigger = b.Greater(b.Abs(first), b.Abs(second))
@@ -134,7 +134,7 @@ def _solved(b: GraphBuilder, rows: Value, pair: Value, turned: Value) -> Value:
     rising = b.GreaterOrEqual(gap, 0.0)
     pivot = b.Where(rising, b.Add(gap, root), b.Sub(gap, root))
     sign = b.Where(b.Greater(b.Abs(pivot), b.Abs(double)), sign_of(b, pivot), b.Neg(sign_of(b, double)))
-    length = b.Mul(sign, _length(b, pivot, double))
+    length = b.Mul(sign, length_of(b, pivot, double))
     cosine, sine = b.Div(b.Neg(double), length), b.Div(pivot, length)
     same = b.Equal(upper, rising)
     cosine, sine = b.Where(same, b.Neg(sine), cosine), b.Where(same, cosine, sine)
@@ -148,7 +148,7 @@ def _solved(b: GraphBuilder, rows: Value, pair: Value, turned: Value) -> Value:
     return b.Concat(*parts, axis=0)
 
 
-def _length(b: GraphBuilder, x: Value, y: Value) -> Value:
+def length_of(b: GraphBuilder, x: Value, y: Value) -> Value:
     """Of the vector (x, y); it neither overflows nor loses small numbers."""
     p, q = b.Abs(x), b.Abs(y)
     larger = b.Max(p, q)
@@ -194,7 +194,7 @@ def _rotations(b: GraphBuilder, rows: Value) -> GraphBuilder:
     # the sign of the length: that of the larger one of both, where it is the first one; else none (lartg up to 3.9)
     deciding = body.Where(body.Equal(bulge, 0.0), joint, 1.0)
     deciding = body.Where(body.Greater(body.Abs(bulge), body.Abs(joint)), bulge, deciding)
-    length = body.Mul(_length(body, bulge, joint), sign_of(body, deciding))
+    length = body.Mul(length_of(body, bulge, joint), sign_of(body, deciding))
     none = body.Equal(length, 0.0)
     divisor = body.Where(none, 1.0, length)
     cosine, sine = body.Where(none, 1.0, body.Div(bulge, divisor)), body.Div(joint, divisor)

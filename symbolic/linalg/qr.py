@@ -53,7 +53,7 @@ def reflection(b: GraphBuilder, x: Value, rows: Value, number: Value) -> tuple[V
     """v and tau of the reflection that clears columns below row `number`, and what it makes of that row."""
     below = b.Where(b.Greater(rows, number), x, 0.0)
     head = row(b, x, number)
-    length = _length(b, b.Where(b.GreaterOrEqual(rows, number), x, 0.0))
+    length = column_length(b, b.Where(b.GreaterOrEqual(rows, number), x, 0.0))
     nothing = b.Equal(b.ReduceMax(b.Abs(below), [-2], keepdims=1), 0.0)  # no reflection is needed
     new = b.Where(nothing, head, b.Where(b.Less(head, 0.0), length, b.Neg(length)))
     tau = b.Where(nothing, 0.0, b.Div(b.Sub(new, head), b.Where(nothing, 1.0, new)))
@@ -61,8 +61,8 @@ def reflection(b: GraphBuilder, x: Value, rows: Value, number: Value) -> tuple[V
     return b.Where(b.Equal(rows, number), 1.0, tail), tau, new
 
 
-def _length(b: GraphBuilder, x: Value) -> Value:
-    """Length of columns, which neither overflows nor loses small numbers."""
+def column_length(b: GraphBuilder, x: Value) -> Value:
+    """Lengths of columns, which neither overflows nor loses small numbers."""
     largest = b.ReduceMax(b.Abs(x), [-2], keepdims=1)
     scaled = b.Div(x, b.Where(b.Equal(largest, 0.0), 1.0, largest))
     return b.Mul(largest, b.Sqrt(b.ReduceSum(b.Mul(scaled, scaled), [-2], keepdims=1)))

@@ -14,7 +14,7 @@ import pytest
 
 from anyonnx.symbolic.builder import GraphBuilder
 from anyonnx.symbolic.errors import TranslationError
-from anyonnx.symbolic.linalg import cholesky, eigh, exponential, ldl, qr, solve, svd, triangular
+from anyonnx.symbolic.linalg import cholesky, eig, eigh, exponential, ldl, qr, solve, svd, triangular
 
 OPSETS = (11, 13, 17, 21, 25)
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
@@ -265,6 +265,73 @@ def test_indefinite_systems(n: int, dtype: Any) -> None:
         assert np.abs(a @ found - right).max() / scale < rounding(dtype, n)
 
 
+def eig_parts(g: GraphBuilder, x: Any) -> list[Any]:
+    """Real and imaginary parts of the values and of the vectors."""
+    values, vectors = eig.eig(g, x)
+    assert vectors is not None
+    return [*values, *vectors]
+
+
+def square(kind: str, n: int, dtype: Any) -> np.ndarray:
+    """Two square matrices that have something about them."""
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((2, n, n))
+    places = np.arange(n)
+    halves = places < n // 2
+    made = {
+        "random": a,
+        "symmetric": a + turned(a),
+        "skew": a - turned(a),
+        "orthogonal": np.stack([orthogonal(rng, n), orthogonal(rng, n)]),
+        "upper": np.triu(a),
+        "lower": np.tril(a),
+        "blocks": a * (halves == halves[:, None]),
+        "sparse": a * (rng.random(a.shape) < 0.4),
+        "rank one": a[:, :, :1] * a[:, :1],
+        "whole": np.round(2 * a),
+        "cycle": np.broadcast_to(np.roll(np.eye(n), 1, 0), a.shape),
+        "companion": np.where(places[:, None] == 0, a, np.eye(n, k=-1)),
+        "Jordan": np.broadcast_to(2 * np.eye(n) + np.eye(n, k=1), a.shape),
+        "nilpotent": np.broadcast_to(np.eye(n, k=-1), a.shape),
+        "scaled": a * np.exp(rng.uniform(-5, 5, (n, 1))) / np.exp(rng.uniform(-5, 5, n)),
+        "graded": a * np.geomspace(1, 1e-4, n)[:, None],
+        "zero": 0 * a,
+        "one": 0 * a + np.eye(n),
+        "large": a * 1e15,
+        "small": a * 1e-15,
+    }[kind]
+    return np.ascontiguousarray(made).astype(dtype)
+
+
+SQUARES = (
+    "random", "symmetric", "skew", "orthogonal", "upper", "lower", "blocks", "sparse", "rank one", "whole", "cycle",
+    "companion", "Jordan", "nilpotent", "scaled", "graded", "zero", "one", "large", "small",
+)  # fmt: skip
+
+
+@each_dtype
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 16])
+def test_eigenvalues_of_square_matrices(n: int, dtype: Any) -> None:
+    x = np.concatenate([square(kind, n, dtype) for kind in SQUARES])
+    only_values = run(lambda g, a: eig.eig(g, a, vectors=False)[0], x)
+    for wr, wi, vr, vi in runs(eig_parts, x):
+        wide, w, v = x.astype(np.float64), wr + 1j * wi.astype(np.complex128), vr + 1j * vi.astype(np.complex128)
+        residual = np.abs(wide @ v - v * w[:, None]).max((1, 2)) / np.maximum(np.abs(wide).max((1, 2)), 1e-300)
+        assert residual.max() < rounding(dtype, n)
+        assert np.abs(np.linalg.norm(v, axis=1) - 1).max() < rounding(dtype, n)
+        sums = np.abs(w.sum(1) - np.trace(wide, axis1=1, axis2=2)) / np.maximum(np.abs(wide).max((1, 2)), 1e-300)
+        assert sums.max() < rounding(dtype, n)
+        # pairs: the positive imaginary part first, vectors conjugate, the largest element real
+        starts = wi > 0
+        assert (np.roll(starts, 1, 1) == (wi < 0)).all()
+        assert (wr[starts] == wr[wi < 0]).all()
+        assert (vi[np.broadcast_to((wi == 0)[:, None], vi.shape)] == 0).all()
+        assert (turned(vi)[starts] == -turned(vi)[wi < 0]).all()
+        sizes = np.abs(v)
+        assert (np.where(vi == 0, sizes, 0).max(1) > (1 - rounding(dtype, n)) * sizes.max(1)).all()
+        np.testing.assert_array_equal(only_values, [wr, wi])
+
+
 def exact_exponential(x: np.ndarray) -> np.ndarray:
     """By its series, in extended precision."""
     scaled = x.astype(np.longdouble) / 2**12
@@ -303,6 +370,7 @@ EVERY: dict[str, Callable[..., Any]] = {
     "eigh": eigh.eigh,
     "svd": svd.svd,
     "exponential": exponential.matrix_exp,
+    "eig": eig_parts,
 }
 
 
@@ -337,13 +405,13 @@ def test_orders_may_be_open(name: str, n: int) -> None:
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["eigh", "svd"])
+@pytest.mark.parametrize("name", ["eigh", "svd", "eig"])
 def test_rotations_need_a_fixed_order(name: str) -> None:
     with pytest.raises(TranslationError, match="fixed size"):
         run(EVERY[name], np.eye(3, dtype=np.float32), shapes=[("n", "n")])
 
 
-@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "ldl", "qr", "eigh", "svd"])
+@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "ldl", "qr", "eigh", "svd", "eig"])
 def test_matrices_without_rows(name: str) -> None:
     for result in run(EVERY[name], np.zeros((2, 0, 0), np.float32)):
         assert result.shape[0] == 2
