@@ -43,7 +43,8 @@ def l1_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN)
 @symbolic("aten", "smooth_l1_loss")
 def smooth_l1_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN, beta: float = 1.0) -> Value:
     """aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor"""
-    return reduced(g, _smooth(g, *promoted(g, self, target), beta), reduction)
+    a, b = promoted(g, self, target)
+    return reduced(g, _smooth(g, a, b, beta), reduction)
 
 
 @rounded_once
@@ -58,7 +59,8 @@ def _smooth(g: GraphBuilder, a: Value, b: Value, beta: float) -> Value:
 @symbolic("aten", "huber_loss")
 def huber_loss(g: GraphBuilder, self: Value, target: Value, reduction: int = _MEAN, delta: float = 1.0) -> Value:
     """aten::huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor"""
-    return reduced(g, _huber(g, *promoted(g, self, target), delta), reduction)
+    a, b = promoted(g, self, target)
+    return reduced(g, _huber(g, a, b, delta), reduction)
 
 
 @rounded_once
