@@ -111,9 +111,16 @@ def configurations():
     }
 
 
+def shapes():
+    """Matrices for every configuration, batches of them for the one that onnxruntime rewrites; the others are slow."""
+    for name in configurations():
+        yield pytest.param(name, (5, 64), id=f"{name}-matrix")
+        slow = () if name == "weights by channel" else (pytest.mark.slow,)
+        yield pytest.param(name, (2, 5, 64), id=f"{name}-batch", marks=slow)
+
+
 @needs_torchao
-@pytest.mark.parametrize("shape", [(5, 64), (2, 5, 64)], ids=["matrix", "batch"])
-@pytest.mark.parametrize("name", configurations())
+@pytest.mark.parametrize("name, shape", list(shapes()))
 def test_torchao(name, shape):
     from torchao.quantization import quantize_
 
