@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..symbolic.builder import GraphBuilder
 from ..symbolic.errors import InputSpecError
 from ..symbolic.ml.trees import Mode, TreeTable
 from ..symbolic.spec import TensorSpec, parse_spec
+from ..symbolic.value import Value
 from .base import Arrays, Options, Source, renamed
+from .labels import Known, LabelRows, read_labelled
 
 #: Most rows of a given X that a comparison uses.
 SAMPLE_ROWS = 1000
@@ -32,14 +35,18 @@ class Rows:
     samples: np.ndarray | None = None
 
 
-def read_rows(features: int, names: Sequence[str] | None, inputs: Any, options: Options) -> Rows:
+def read_rows(
+    features: int, names: Sequence[str] | None, inputs: Any, options: Options, known: Known | None = None
+) -> Rows | LabelRows:
     """The input that the caller's X, spec or dtype says; float32 where nothing does.
 
     Args:
         features: Number of features that the model takes.
         names: Names of the model's features, which a DataFrame's columns are put in order by.
         inputs: X as an array or DataFrame, a spec, or None.
-        options: What the caller asked for; ``extra["dtype"]`` where no X is given.
+        options: What the caller asked for; ``extra["dtype"]`` where no X is given, ``extra["frame"]``: ``columns``
+            makes one input of each column of a DataFrame, ``matrix`` one of all.
+        known: Gives the labels of categories; None where there are none.
 
     Raises:
         InputSpecError: They don't fit the model.
@@ -51,6 +58,16 @@ def read_rows(features: int, names: Sequence[str] | None, inputs: Any, options: 
     if isinstance(inputs, (tuple, list)) and len(inputs) == 1 and np.ndim(inputs[0]) != 1:
         inputs = inputs[0]
     samples = None
+    kind = str(options.extra.get("frame", "matrix"))
+    if kind not in ("matrix", "columns"):
+        raise InputSpecError(f"frame={kind!r}: it is matrix or columns")
+    if kind == "columns":
+        if known is None or not (hasattr(inputs, "columns") and hasattr(inputs, "iloc")):
+            raise InputSpecError("frame=columns makes an input of each column of a DataFrame: pass one as X")
+        frame = in_order(inputs, names)
+        if frame.shape[1] != features:
+            raise InputSpecError(f"X has {frame.shape[1]} columns, the model takes {features}")
+        return read_labelled(_some(frame), known, options)
     if inputs is None:
         dtype = str(options.extra.get("dtype", "float32"))
         if dtype not in _DTYPES:
@@ -132,6 +149,10 @@ def _column(series: Any) -> np.ndarray:
         return np.where(codes < 0, np.nan, codes)
     array = np.asarray(series)
     return array if array.dtype.kind in "biuf" else np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _some(frame: Any) -> Any:
+    return frame.iloc[np.linspace(0, len(frame) - 1, min(len(frame), SAMPLE_ROWS)).astype(int)]
 
 
 @dataclass
@@ -231,24 +252,43 @@ def _categories(points: Points, f: int, kind: np.dtype, rows: int, generator: np
 
 
 class MatrixSource(Source):
-    """A source whose one input is a matrix, [batch, features]; subclasses set `rows` and `points`."""
+    """A source whose one input is a matrix, [batch, features], or one for each column of a DataFrame.
+
+    Subclasses call `place` and set `points`.
+    """
 
     rows: Rows
     points: Points
+    labelled: LabelRows | None = None
 
-    def place(self, rows: Rows) -> None:
+    def place(self, rows: Rows | LabelRows) -> None:
         """Takes the input's description over."""
+        if isinstance(rows, LabelRows):
+            self.labelled, self.specs, self.samples = rows, rows.specs, rows.samples
+            return
         self.rows = rows
         self.specs = [rows.spec]
         self.samples = None if rows.samples is None else {rows.spec.name: rows.samples}
 
-    def matrix(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The one input."""
+    def input(self, g: GraphBuilder) -> Value:
+        """The rows in the graph, [batch, features]."""
+        if self.labelled is not None:
+            return self.labelled.matrix(g)
+        (spec,) = self.specs
+        return g.input(spec.name, spec.dtype, spec.shape)
+
+    def matrix(self, inputs: Mapping[str, np.ndarray]) -> Any:
+        """The one input, or the DataFrame."""
+        if self.labelled is not None:
+            return self.labelled.frame(inputs)
         return np.asarray(inputs[self.specs[0].name])
 
     def make_samples(self, seed: int, sizes: Mapping[str, int]) -> Arrays:
         """Rows on the model's thresholds and beside them."""
         (batch, _) = self.specs[0].sized(sizes)
+        if self.labelled is not None:
+            codes = TensorSpec("X", "float64", ("batch", len(self.specs)))
+            return self.labelled.decoded(hard_rows(codes, self.points, None, batch, seed))
         return {self.specs[0].name: hard_rows(self.specs[0], self.points, self.rows.samples, batch, seed)}
 
     def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
+from ..labels import LabelRows
 from ..pickles import is_pickle_file, unpickle
 from ..rows import Rows, read_rows
 from .cbm import read_cbm
@@ -64,7 +65,7 @@ class CatboostFrontend(Frontend):
             native = cache(lambda: model)
             what = f"{type(model).__name__} of CatBoost ({found.loss or 'loss of its own'})"
         if found.mixed:
-            rows: Rows | Columns = read_columns(found, inputs, options)
+            rows: Rows | LabelRows | Columns = read_columns(found, inputs, options)
         else:
             rows = read_rows(found.features, found.names, inputs, options)
         return CatboostSource(found, rows, native, kind, options, what)

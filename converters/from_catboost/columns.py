@@ -125,10 +125,10 @@ def _categories(name: str, column: np.ndarray) -> np.ndarray:
     """Categories as CatBoost takes them: whole numbers, or texts (a whole number among them as its digits)."""
     if column.dtype.kind in "iu":
         return column.astype(np.int64)
-    items = column.tolist()
+    items = [int(v) if isinstance(v, (bool, np.bool_)) else v for v in column.tolist()]  # as CatBoost takes them
     if items and all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in items):
         return np.array(items, np.int64)
-    if not all(isinstance(v, (str, int, np.integer)) and not isinstance(v, bool) for v in items):
+    if not all(isinstance(v, (str, int, np.integer)) for v in items):
         raise InputSpecError(f"{name} holds categories: strings or whole numbers, as CatBoost takes them")
     return np.array([str(v) for v in items], object)
 

@@ -12,6 +12,7 @@ from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import MissingDependency
 from ...symbolic.ml.labels import pick
 from ..base import Arrays, Options, renamed
+from ..labels import LabelRows
 from ..rows import MatrixSource, Rows, points_of
 from .columns import Columns, hard_columns
 from .ctr import Ctr
@@ -37,7 +38,7 @@ class CatboostSource(MatrixSource):
     def __init__(
         self,
         model: CatModel,
-        rows: Rows | Columns,
+        rows: Rows | LabelRows | Columns,
         native: Callable[[], Any],
         kind: str,
         options: Options,
@@ -64,7 +65,7 @@ class CatboostSource(MatrixSource):
     def frame(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Rows as CatBoost takes them: a matrix, or objects where some features are categories."""
         if self.columns is None:
-            return self.matrix(inputs)
+            return np.asarray(self.matrix(inputs))
         columns = [np.asarray(inputs[s.name]).reshape(-1).astype(object) for s in self.specs]
         return np.stack(columns, axis=1)
 

@@ -15,7 +15,7 @@ from ..rows import read_rounds, read_rows
 from .model import LgbModel, read_model
 from .source import LightgbmSource
 
-_OPTIONS = ("dtype", "kind", "rounds")
+_OPTIONS = ("dtype", "frame", "kind", "rounds")
 
 
 class LightgbmFrontend(Frontend):
@@ -23,6 +23,8 @@ class LightgbmFrontend(Frontend):
 
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+        frame: ``columns``: one input for each column of a DataFrame X, categories by their labels; ``matrix`` (the
+            default): one input of numbers, categories by their codes.
         kind: ``raw``: the raw score, before the objective makes labels or probabilities of it.
         rounds: Use the trees of the first n rounds only, or of those from the first to the end of a pair.
     """
@@ -53,8 +55,21 @@ class LightgbmFrontend(Frontend):
             found, classes = read_live(model, rounds)
             native = cache(lambda: model)
             what = f"{type(model).__name__} of LightGBM ({found.objective or 'an objective of its own: raw scores'})"
-        rows = read_rows(found.features, found.names, inputs, options)
+        rows = read_rows(found.features, found.names, inputs, options, lambda at: labels_at(found, at))
         return LightgbmSource(found, rows, native, classes, options, what)
+
+
+def labels_at(model: LgbModel, at: list[int]) -> dict[int, list[Any]]:
+    """The labels of the features at these places, which are all that held categories in the DataFrame of the fit.
+
+    Raises:
+        InputSpecError: The model was fitted with others.
+    """
+    if len(at) != len(model.labels):
+        raise InputSpecError(
+            f"the model was fitted with {len(model.labels)} columns of categories, X has {len(at)} of them"
+        )
+    return dict(zip(at, model.labels, strict=True))
 
 
 def _text(path: Path) -> str:

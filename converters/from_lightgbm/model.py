@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,8 @@ class LgbModel:
         categorical: Features that hold category codes.
         linear: Linear models in the leaves; None where a leaf is a number.
         names: Names of the features.
+        labels: Labels of the categories of each column that held some in the DataFrame of the fit.
+        coded: Features that were categories without an order in the fit.
         rounds: First and end of the iterations that are in the table; None for all.
     """
 
@@ -48,6 +51,8 @@ class LgbModel:
     categorical: np.ndarray
     linear: LinearLeaves | None = None
     names: list[str] = field(default_factory=list)
+    labels: list[list[Any]] = field(default_factory=list)
+    coded: list[int] = field(default_factory=list)
     rounds: tuple[int, int] | None = None
 
 
@@ -63,7 +68,7 @@ def read_model(text: str, rounds: tuple[int, int] | None = None) -> LgbModel:
     """
     try:
         return _model(read_text(text), rounds)
-    except (TextError, KeyError, IndexError) as error:
+    except (ValueError, KeyError, IndexError) as error:
         raise CaptureError(f"the LightGBM model is damaged or of an unknown release: {error}") from error
 
 
@@ -94,6 +99,10 @@ def _model(parts: TextModel, rounds: tuple[int, int] | None) -> LgbModel:
         linear=_linear(parts, table),
         names=header.get("feature_names", "").split(" "),
         rounds=rounds,
+        labels=json.loads(parts.categories or "null") or [],
+        coded=[
+            i for i, told in enumerate(header.get("feature_infos", "").split(" ")) if told[:1] not in ("[", "n", "")
+        ],
     )
 
 

@@ -13,6 +13,7 @@ from ...symbolic.errors import MissingDependency
 from ...symbolic.ml.labels import pick
 from ...symbolic.objectives.links import column
 from ..base import Arrays, Options, renamed
+from ..labels import LabelRows
 from ..rows import MatrixSource, Rows, points_of
 from .model import LgbModel
 from .translate import classify, predict, raw_score, require
@@ -35,7 +36,7 @@ class LightgbmSource(MatrixSource):
     def __init__(
         self,
         model: LgbModel,
-        rows: Rows,
+        rows: Rows | LabelRows,
         native: Callable[[], Any],
         classes: np.ndarray | None,
         options: Options,
@@ -74,8 +75,7 @@ class LightgbmSource(MatrixSource):
         """Builds the model."""
         if not self.raw:
             require(self.model, g.opset, self.classes is not None)
-        spec = self.specs[0]
-        x = g.input(spec.name, spec.dtype, spec.shape)
+        x = self.input(g)
         with g.at("booster"):
             raw = raw_score(g, x, self.model)
             if self.raw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Layout:
         columns: Names of the DataFrame's columns, one for each input (or each column of the matrix); None for none.
         samples: Rows of the given X.
         missing: The strings "nan" and "None" stand for missing values, which ONNX strings don't have.
+        categories: Column of X -> its categories, where pandas keeps it as such.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Layout:
     columns: list[Any] | None = None
     samples: Arrays | None = None
     missing: bool = False
+    categories: dict[Any, list[Any]] = field(default_factory=dict)
 
     def rows(self, inputs: Mapping[str, np.ndarray]) -> Any:
         """What the estimator is given: array, DataFrame or list of strings."""
@@ -51,8 +53,11 @@ class Layout:
         if self.kind == "matrix":
             return pd.DataFrame(arrays[0], columns=self.columns)
         # strings stay Python objects: the string dtype of pandas turns None into NaN
-        series = [pd.Series(a.reshape(-1), dtype=a.dtype) for a in arrays]
-        return pd.DataFrame(dict(zip(self.columns, series, strict=True)))
+        found = {n: pd.Series(a.reshape(-1), dtype=a.dtype) for n, a in zip(self.columns, arrays, strict=True)}
+        for name, known in self.categories.items():
+            more = [v for v in found[name].unique() if not pd.isna(v) and v not in known]
+            found[name] = pd.Series(pd.Categorical(found[name], categories=[*known, *more]))
+        return pd.DataFrame(found)
 
 
 def read_inputs(model: Any, inputs: Any, options: Options) -> Layout:
@@ -137,13 +142,15 @@ def _from_frame(model: Any, frame: Any, kind: str) -> Layout:
     if len(arrays) < len(names):
         raise InputSpecError("X has several columns of the same name")
     specs = [TensorSpec(n, _dtype_name(a), ("batch", 1)) for n, a in arrays.items()]
-    return Layout("columns", specs, names, arrays)
+    categories = {c: list(frame[c].cat.categories) for c in names if frame[c].dtype.name == "category"}
+    return Layout("columns", specs, names, arrays, categories=categories)
 
 
 def _column(series: Any) -> np.ndarray:
     """A DataFrame's column as an array; categories by their labels, nullable numbers as doubles."""
     if series.dtype.name == "category":
-        series = series.astype(series.cat.categories.dtype)
+        kind = series.cat.categories.dtype
+        series = series.astype(object if kind.kind in "biu" and series.isna().any() else kind)
     if series.dtype.name == "string":
         return np.asarray(series.to_numpy(dtype=object, na_value=np.nan))
     array = series.to_numpy()

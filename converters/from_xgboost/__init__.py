@@ -10,12 +10,13 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ..base import Frontend, Options, type_names
+from ..labels import Known
 from ..pickles import is_pickle_file, unpickle
-from ..rows import read_rounds, read_rows
-from .model import XgbModel, parse, read_model
+from ..rows import in_order, read_rounds, read_rows
+from .model import XgbModel, as_kept, is_ascii, parse, read_model
 from .source import XgboostSource
 
-_OPTIONS = ("dtype", "kind", "missing", "ordered", "rounds")
+_OPTIONS = ("dtype", "frame", "kind", "missing", "ordered", "rounds")
 
 
 class XgboostFrontend(Frontend):
@@ -23,6 +24,8 @@ class XgboostFrontend(Frontend):
 
     Options in ``Options.extra``:
         dtype: ``float32`` or ``float64`` for the input where no X is given; float32 by default.
+        frame: ``columns``: one input for each column of a DataFrame X, categories by their labels; ``matrix`` (the
+            default): one input of numbers, categories by their codes.
         kind: ``raw``: the margin, before the objective makes labels or probabilities of it.
         missing: The number that stands for a missing value besides NaN; a wrapper brings its own.
         ordered: Add the trees up in their order with any number of threads: equal to the last bit, half as long again.
@@ -58,8 +61,31 @@ class XgboostFrontend(Frontend):
             if hasattr(model, "get_booster"):
                 missing = float(options.extra.get("missing", getattr(model, "missing", np.nan)))
             what = f"{type(model).__name__} of XGBoost ({found.booster}, {found.objective})"
-        rows = read_rows(found.features, found.names, inputs, options)
+        rows = read_rows(found.features, found.names, inputs, options, _known(found, inputs))
         return XgboostSource(found, rows, native, missing, options, what)
+
+
+def _known(model: XgbModel, x: Any) -> Known:
+    """The labels that the model keeps, or those of X where a release before 3.1 wrote it."""
+
+    def labels(at: list[int]) -> dict[int, list[Any]]:
+        frame = in_order(x, model.names)
+        return {i: _agreed(model.labels.get(i), list(frame.iloc[:, i].cat.categories)) for i in at}
+
+    return labels
+
+
+def _agreed(kept: list[Any] | None, given: list[Any]) -> list[Any]:
+    """The labels that a model keeps; those of X where it keeps none, or not all of their bytes."""
+    if kept is None or kept == given:
+        return given
+    if is_ascii(kept):
+        return kept
+    if all(isinstance(v, str) for v in given) and as_kept(given) == kept:
+        return given
+    raise InputSpecError(
+        "XGBoost keeps labels outside ASCII incompletely: pass X with the categories of the fit in their order"
+    )
 
 
 def read_live(model: Any, rounds: tuple[int, int] | None = None) -> XgbModel:

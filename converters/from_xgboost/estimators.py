@@ -7,18 +7,23 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.builder import GraphBuilder
-from ...symbolic.estimators.calling import DIALECT, Classified, Features, matrix
+from ...symbolic.estimators.calling import DIALECT, Classified, Features, Frame, matrix
 from ...symbolic.registry import symbolic
 from ...symbolic.value import Value
+from ..labels import coded
 from . import read_live
-from .translate import classify, margin, predict, require
+from .model import is_ascii
+from .translate import classify, margin, predict, refused, require
 
 
 def _raw(g: GraphBuilder, x: Features, est: Any) -> tuple[Any, Value]:
     model = read_live(est)
     require(model, g.opset)
     # the result may be mixed with doubles, where the last bits of float32 sums would show
-    return model, margin(g, matrix(g, x), model, float(est.missing), ordered=True)
+    if isinstance(x, Frame) and not all(map(is_ascii, model.labels.values())):
+        raise refused("labels", "XGBoost keeps those outside ASCII incompletely: convert it alone with its X")
+    columns = coded(g, x.columns, model.labels) if isinstance(x, Frame) else matrix(g, x)
+    return model, margin(g, columns, model, float(est.missing), ordered=True)
 
 
 @symbolic(DIALECT, "xgboost.sklearn.XGBClassifier")

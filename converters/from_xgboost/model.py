@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class XgbModel:
         classes: Number of classes of a classifier.
         rounds: First and end of the boosting rounds whose trees are in the table.
         version: Release that wrote it.
+        labels: Labels of the categories of each feature that held some in the DataFrame of the fit (from release 3.1).
     """
 
     booster: str
@@ -54,6 +56,7 @@ class XgbModel:
     classes: int = 0
     rounds: tuple[int, int] = (0, 0)
     version: str = ""
+    labels: dict[int, list[Any]] = field(default_factory=dict)
 
 
 def parse(data: bytes | bytearray) -> dict[str, Any]:
@@ -118,9 +121,36 @@ def _model(document: Mapping[str, Any], rounds: tuple[int, int] | None) -> XgbMo
         found.weights = weights.reshape(found.features + 1, outputs)
     elif found.booster in ("gbtree", "dart"):
         _read_trees(found, booster, rounds)
+        found.labels = _labels((booster["gbtree"] if found.booster == "dart" else booster)["model"].get("cats", {}))
     else:
         raise CaptureError(f"the booster {found.booster!r} of XGBoost is not known")
     return found
+
+
+def _labels(container: Mapping[str, Any]) -> dict[int, list[Any]]:
+    """The labels of each feature's categories."""
+    found: dict[int, list[Any]] = {}
+    for feature, encoded in enumerate(container.get("enc", ())):
+        values, offsets = encoded["values"], encoded.get("offsets")
+        if offsets is None:
+            found[feature] = np.asarray(values).tolist()
+        elif len(offsets):
+            text = np.asarray(values).astype(np.uint8).tobytes()
+            ends = [int(o) for o in offsets]
+            found[feature] = [text[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
+    return {feature: labels for feature, labels in found.items() if labels}
+
+
+def is_ascii(labels: Sequence[Any]) -> bool:
+    """Whether no label has characters outside ASCII."""
+    return all(not isinstance(v, str) or v.isascii() for v in labels)
+
+
+def as_kept(labels: Sequence[str]) -> list[str]:
+    """Labels as XGBoost keeps them: release 3.2 cuts their UTF-8 bytes where their characters would end."""
+    data = "".join(labels).encode("utf-8")
+    ends = [0, *np.cumsum([len(label) for label in labels]).tolist()]
+    return [data[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
 
 
 def _wrapper(attributes: Mapping[str, str]) -> str:

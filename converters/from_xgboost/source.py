@@ -12,6 +12,7 @@ from ...symbolic.errors import MissingDependency
 from ...symbolic.objectives.links import column
 from ...symbolic.value import Value
 from ..base import Arrays, Options, renamed
+from ..labels import LabelRows
 from ..rows import MatrixSource, Points, Rows, points_of
 from .model import XgbModel
 from .translate import classify, margin, predict, require
@@ -33,7 +34,15 @@ class XgboostSource(MatrixSource):
 
     framework = "xgboost"
 
-    def __init__(self, model: XgbModel, rows: Rows, native: Native, missing: float, options: Options, description: str):
+    def __init__(
+        self,
+        model: XgbModel,
+        rows: Rows | LabelRows,
+        native: Native,
+        missing: float,
+        options: Options,
+        description: str,
+    ):
         self.model, self.native, self.missing = model, native, missing
         self.description = description
         self.ordered = bool(options.extra.get("ordered", False))
@@ -67,7 +76,7 @@ class XgboostSource(MatrixSource):
             found = [self._predict(live, x)]
         return dict(zip(self.output_names, map(np.asarray, found), strict=True))
 
-    def _predict(self, booster: Any, x: np.ndarray) -> np.ndarray:
+    def _predict(self, booster: Any, x: Any) -> np.ndarray:
         if self.model.weights is None:
             return np.asarray(
                 booster.inplace_predict(
@@ -80,15 +89,14 @@ class XgboostSource(MatrixSource):
             )
         import xgboost
 
-        rows = xgboost.DMatrix(x, missing=self.missing, nthread=1)
+        rows = xgboost.DMatrix(x, missing=self.missing, nthread=1, enable_categorical=self.labelled is not None)
         return np.asarray(booster.predict(rows, output_margin=self.raw, validate_features=False))
 
     def translate(self, g: GraphBuilder) -> None:
         """Builds the model."""
         if not self.raw:
             require(self.model, g.opset)
-        spec = self.specs[0]
-        x = g.input(spec.name, spec.dtype, spec.shape)
+        x = self.input(g)
         with g.at(self.model.booster):
             raw = margin(g, x, self.model, self.missing, self.ordered)
             if self.raw:

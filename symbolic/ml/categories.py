@@ -5,6 +5,7 @@ ONNX strings have no missing value: NaN and None among strings are written as `s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,14 @@ def codes(g: GraphBuilder, x: Value, categories: np.ndarray, results: np.ndarray
     hits = g.Cast(matches(g, x, categories), to=ir.DataType.INT64)
     shifted = g.Mul(hits, np.asarray(results, np.int64) - unknown)
     return g.Add(g.ReduceSum(shifted, [1], keepdims=1), np.int64(unknown))
+
+
+def label_codes(g: GraphBuilder, x: Value, labels: Sequence[Any]) -> Value:
+    """The place of each value of a column among labels, in double; NaN for what is none of them: double[batch, 1]."""
+    known = np.asarray(labels) if not isinstance(labels[0], str) else np.asarray(labels, object)
+    place = codes(g, x, known, np.arange(len(known)), -1)
+    absent = g.Less(place, np.int64(0))
+    return g.Where(absent, np.float64(np.nan), cast(g, place, ir.DataType.DOUBLE))
 
 
 def matches(g: GraphBuilder, x: Value, categories: np.ndarray) -> Value:

@@ -173,3 +173,20 @@ print([m for m in ("pandas", "sklearn", "scipy") if sys.modules.get(m)], result.
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] True"
+
+
+def test_truth_values_as_categories() -> None:
+    import pandas as pd
+
+    r = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": r.normal(size=300), "flag": r.random(300) < 0.5, "word": r.choice(["p", "q"], 300)})
+    y = (frame["a"] > 0) ^ frame["flag"] ^ (frame["word"] == "p")
+    model = cb.CatBoostClassifier(**{**K, "cat_features": ["flag", "word"], "one_hot_max_size": 0}).fit(
+        frame, y.astype(int)
+    )
+    source = check(model, frame)
+    assert [s.dtype for s in source.specs] == ["float64", "int64", "string"]  # CatBoost takes them for 0 and 1
+    inputs = {n: frame[n].to_numpy(object if n == "word" else None).reshape(-1, 1) for n in frame}
+    inputs["flag"] = inputs["flag"].astype(np.int64)
+    (session, _) = sessions(build(source, 21))
+    assert np.array_equal(session.run(None, inputs)[0], model.predict(frame))

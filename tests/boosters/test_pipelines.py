@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from booster_check import assert_exact
-from estimator_check import sessions
+from estimator_check import build, sessions
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_wine
 from sklearn.ensemble import StackingRegressor, VotingClassifier
@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from anyonnx import to_onnx
 from anyonnx.converters.api import make_frontend
 from anyonnx.converters.base import Options
-from anyonnx.symbolic.errors import InputSpecError, UntrustedFile
+from anyonnx.symbolic.errors import InputSpecError, UnsupportedOps, UntrustedFile
 
 QUIET: dict[str, dict[str, Any]] = {
     "xgboost": {"n_estimators": 8, "n_jobs": 1},
@@ -103,3 +103,102 @@ def test_frames_are_put_in_the_models_order(library: str) -> None:
     assert np.array_equal(found.samples["X"], x)
     with pytest.raises(InputSpecError, match=r"a.3"):
         make_frontend(library).load(model, frame.rename(columns={"a 3": "b"}), Options(21))
+
+
+# --- categories of a DataFrame -------------------------------------------------------------------------------------
+
+
+@cache
+def shop() -> tuple[pd.DataFrame, np.ndarray]:
+    r = np.random.default_rng(5)
+    frame = pd.DataFrame({
+        "price": r.normal(size=240),
+        "colour": pd.Categorical(r.choice(["red", "green", "blue"], 240)),
+        "size": pd.Categorical(r.choice([36, 38, 40], 240)),
+        "count": r.integers(0, 9, 240),
+        "new": r.random(240) < 0.5,
+    })  # fmt: skip
+    y = ((frame["price"] > 0) ^ (frame["colour"] == "red")).astype(int) + (frame["size"] == 38)
+    frame.loc[::9, "colour"] = np.nan
+    frame.loc[::7, "price"] = np.nan
+    return frame, y.to_numpy()
+
+
+def coloured(library: str, **options: Any) -> Any:
+    own = {
+        "xgboost": {"enable_categorical": True, "max_cat_to_onehot": 1},
+        "lightgbm": {"min_data_per_group": 1, "cat_smooth": 1},
+    }
+    return type(make(library, "Classifier"))(**{**QUIET[library], **own[library], **options})
+
+
+def feeds(session: Any, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    """A DataFrame's columns as a service would feed them."""
+    found = {}
+    for given in session.get_inputs():
+        column = frame[given.name].astype(object)
+        words = given.type == "tensor(string)"
+        array = np.array([str(v) for v in column], object) if words else column.to_numpy().astype(np.float64)
+        kinds = {"tensor(int64)": np.int64, "tensor(bool)": bool}
+        found[given.name] = (array if words else array.astype(kinds.get(given.type, np.float64))).reshape(-1, 1)
+    return found
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_columns_of_a_frame_by_their_labels(library: str) -> None:
+    frame, y = shop()
+    model = coloured(library).fit(frame, y)
+    # the labels count, not the codes that another frame happens to have
+    turned = frame.assign(colour=frame["colour"].cat.reorder_categories(["red", "blue", "green"]))
+    for given in (frame, turned, frame[frame.columns[::-1]]):
+        source = assert_exact(library, model, given, dtypes=[None], frame="columns")
+        assert [(s.name, s.dtype) for s in source.specs] == [
+            ("price", "float64"), ("colour", "string"), ("size", "int64"), ("count", "int64"), ("new", "bool"),
+        ]  # fmt: skip
+        (session, _) = sessions(build(source, 21))
+        label, shares = session.run(None, feeds(session, turned))
+        assert np.array_equal(label, model.predict(frame))
+        np.testing.assert_allclose(shares, model.predict_proba(frame), rtol=2e-6)
+    booster = model.get_booster() if library == "xgboost" else model.booster_
+    assert_exact(library, booster, frame, dtypes=[None], frame="columns")
+    with pytest.raises(InputSpecError, match="frame=columns"):
+        make_frontend(library).load(model, None, Options(21, extra={"frame": "columns"}))
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_labels_outside_ascii(library: str) -> None:
+    frame, y = shop()
+    words = frame["colour"].cat.rename_categories({"green": "gr\u00fcn", "blue": "\u9752"})
+    frame = frame.assign(colour=words)
+    model = coloured(library).fit(frame, y)
+    assert_exact(library, model, frame, dtypes=[None], frame="columns")
+    turned = frame.assign(colour=words.cat.reorder_categories(["\u9752", "red", "gr\u00fcn"]))
+    if library == "lightgbm":
+        assert_exact(library, model, turned, dtypes=[None], frame="columns")
+        return
+    # XGBoost 3.2 keeps a part of their bytes only, and mistakes them itself in another order
+    with pytest.raises(InputSpecError, match="outside ASCII"):
+        make_frontend(library).load(model, turned, Options(21, extra={"frame": "columns"}))
+    kept = ColumnTransformer([("all", "passthrough", list(frame))], verbose_feature_names_out=False)
+    behind = make_pipeline(kept.set_output(transform="pandas"), model).fit(frame, y)
+    with pytest.raises(UnsupportedOps, match="outside ASCII"):
+        build(make_frontend("sklearn").load(behind, frame, Options(21)), 21)
+
+
+def test_columns_that_lightgbm_was_not_fitted_with() -> None:
+    frame, y = shop()
+    model = coloured("lightgbm").fit(frame, y)
+    with pytest.raises(InputSpecError, match="2 columns of categories, X has 1"):
+        make_frontend("lightgbm").load(
+            model, frame.assign(size=frame["size"].astype(int)), Options(21, extra={"frame": "columns"})
+        )
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_categories_behind_a_transformer_that_keeps_the_frame(library: str) -> None:
+    frame, y = shop()
+    frame = frame.assign(size=frame["size"].where(frame["count"] > 1))  # whole numbers, some of them missing
+    scaled = ColumnTransformer(
+        [("s", StandardScaler(), ["price", "count"])], remainder="passthrough", verbose_feature_names_out=False
+    ).set_output(transform="pandas")
+    assert_exact("sklearn", make_pipeline(scaled, coloured(library)).fit(frame, y), frame, dtypes=[None])

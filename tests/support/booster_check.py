@@ -23,7 +23,7 @@ def assert_exact(
     x: Any = None,
     *,
     opsets: Sequence[int] = (11, 21),
-    dtypes: Sequence[str] = ("float32", "float64"),
+    dtypes: Sequence[str | None] = ("float32", "float64"),
     batches: Sequence[int] = (96, 257),
     native: Any = None,
     **extra: Any,
@@ -35,7 +35,7 @@ def assert_exact(
         model: Live model or path.
         x: X; adversarial rows alone where None.
         opsets: Opsets to convert to.
-        dtypes: Dtypes of X.
+        dtypes: Dtypes of X; None: its own.
         batches: Batch sizes to compare.
         native: Makes rows legal for the library, where it refuses some.
         **extra: Options of the frontend.
@@ -45,7 +45,7 @@ def assert_exact(
         rows: dict[int, tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = {}
         for opset in opsets:
             options = Options(opset, extra={**given, **extra})
-            source = make_frontend(framework).load(model, None if x is None else x.astype(dtype), options)
+            source = make_frontend(framework).load(model, x if x is None or dtype is None else x.astype(dtype), options)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 for batch in batches:
