@@ -136,7 +136,8 @@ class TorchSource(Source):
             if self._differs(tensors):
                 raise CaptureError(
                     f"the capture holds only where {condition}: at {shown} the model computes something else. "
-                    "Fix that dim, or let its size choose nothing in Python"
+                    "Fix that dim, or let its size choose nothing in Python; capture='export' (--capture export) takes "
+                    "the capture as it is"
                 )
 
     def _differs(self, tensors: Sequence[Any]) -> bool:
