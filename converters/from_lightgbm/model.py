@@ -86,6 +86,7 @@ def _model(parts: TextModel, rounds: tuple[int, int] | None) -> LgbModel:
     problem = broken_links(table)
     if problem:
         raise TextError(problem)
+    table.likely_yes = _likely_yes(parts, table)
     return LgbModel(
         objective="" if objective == "custom" else objective,
         parameters=dict(_parameter(w) for w in words if w),
@@ -98,11 +99,11 @@ def _model(parts: TextModel, rounds: tuple[int, int] | None) -> LgbModel:
         categorical=np.unique(table.feature[table.mode == Mode.MEMBER]),
         linear=_linear(parts, table),
         names=header.get("feature_names", "").split(" "),
-        rounds=rounds,
         labels=json.loads(parts.categories or "null") or [],
         coded=[
             i for i, told in enumerate(header.get("feature_infos", "").split(" ")) if told[:1] not in ("[", "n", "")
         ],
+        rounds=rounds,
     )
 
 
@@ -164,6 +165,20 @@ def _table(parts: TextModel, features: int, outputs: int, kinds: np.ndarray) -> 
         target=(np.arange(len(leaves)) % outputs)[leaf_tree],
         members=_sets(parts, by_set, split_tree, threshold),
     )
+
+
+def _likely_yes(parts: TextModel, table: TreeTable) -> np.ndarray | None:
+    """The splits that sent most training rows to the left; None where the file doesn't count them."""
+    split = [tree for tree in parts.trees if tree["num_leaves"] != "1"]
+    counted = TextModel({}, split)
+    at_splits, at_leaves = counted.numbers("internal_count", np.int64), counted.numbers("leaf_count", np.int64)
+    own = np.isin(table.leaf_tree, table.split_tree)
+    if len(at_splits) != len(table.feature) or len(at_leaves) != own.sum():
+        return None
+    rows = np.zeros(len(at_splits) + table.leaves, np.int64)  # by child number: leaves from the end
+    rows[: len(at_splits)], rows[::-1][: table.leaves][own] = at_splits, at_leaves
+    found: np.ndarray = rows[table.yes] > rows[table.no]
+    return found
 
 
 def _beside_zero(threshold: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from .ubj import UbjError, read_ubj
 
 _LAST_CATEGORY = 2**24
 #: Arrays of a tree that only training looks at.
-_UNUSED = frozenset({"loss_changes", "sum_hessian", "parents"})
+_UNUSED = frozenset({"loss_changes", "parents"})
 
 
 @dataclass
@@ -236,11 +236,18 @@ def _table(found: XgbModel, trees: Sequence[Mapping[str, Any]], groups: np.ndarr
         tree_target=None if vector else groups,
         mode=np.where(by_set, np.uint8(Mode.MEMBER), np.uint8(Mode.LT)),
         members=_sets(trees, counts),
+        rows=_weights(trees, counts),
     )
     problem = broken_links(table)
     if problem:
         raise CaptureError(f"the XGBoost model is damaged: {problem}")
     return table
+
+
+def _weights(trees: Sequence[Mapping[str, Any]], counts: list[int]) -> np.ndarray | None:
+    """The weight of the training rows at each node; None where the file doesn't tell it."""
+    told = all(len(t.get("sum_hessian", ())) == count for t, count in zip(trees, counts, strict=True))
+    return _joined(trees, "sum_hessian", np.float32) if told else None
 
 
 def _check(counts: list[int], left: np.ndarray, *others: np.ndarray) -> None:

@@ -131,6 +131,7 @@ def _histogram_table(est: Any) -> TreeTable:
         tree_target=np.arange(len(predictors)) % outputs,
         mode=np.where(by_set, Mode.MEMBER, Mode.LEQ),
         members=_category_sets(predictors, nodes, by_set),
+        rows=nodes["count"],
     )
 
 

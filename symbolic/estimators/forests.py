@@ -18,7 +18,7 @@ from ..value import Value
 from .calling import DIALECT, Classified, Features, Maker, Methods, MultiClassified, matrix, read, together
 from .paths import tree_paths
 
-_FIELDS = ("left_child", "right_child", "feature", "threshold", "missing_go_to_left")
+_FIELDS = ("left_child", "right_child", "feature", "threshold", "missing_go_to_left", "n_node_samples")
 
 
 def read_trees(
@@ -42,7 +42,7 @@ def read_trees(
     """
     nodes = [t.__getstate__()["nodes"] for t in trees]
     counts = [len(n) for n in nodes]
-    left, right, feature, threshold, missing_left = (np.concatenate([n[f] for n in nodes]) for f in _FIELDS)
+    left, right, feature, threshold, missing_left, rows = (np.concatenate([n[f] for n in nodes]) for f in _FIELDS)
     held = np.concatenate([t.value.reshape(t.node_count, -1) for t in trees] if values is None else list(values))
     if scale is not None:
         held = scale * held
@@ -65,6 +65,7 @@ def read_trees(
         values=held,
         targets=outputs or held.shape[1],
         tree_target=None if outputs is None else np.arange(len(trees)) % outputs,
+        rows=rows,
     )
 
 

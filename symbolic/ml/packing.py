@@ -25,6 +25,7 @@ from ..schemas import ML_DOMAIN
 from ..value import Value, tensor_type
 from .numbers import floats, ints
 from .trees import Mode, TreeTable, narrowed, with_constant, with_split_roots
+from .turning import turned
 
 _EXACT_IN_FLOAT = 2**24
 
@@ -179,16 +180,16 @@ def _ensemble(g: GraphBuilder, x: Value, table: TreeTable, *, wide_values: bool 
         if any(np.any(np.abs(m) >= 2**31) or np.any(m != np.rint(m)) for m in table.members.values()):
             x, table = ranked(g, _rounded(g, x, table), table)  # onnxruntime keeps sets of whole numbers only
         wide = wide_values or not table.narrow
-        rows = _rounded(g, x, table)
+        rows, table = turned(g, _rounded(g, x, table), table)
         return _tree_ensemble(g, g.Cast(rows, to=ir.DataType.DOUBLE) if wide else rows, table, wide)
     table = without_members(table)
-    if table.narrow:
-        return _tree_regressor(g, _rounded(g, x, table), table, narrowed(table))
-    if x.dtype is ir.DataType.FLOAT:
-        return _tree_regressor(g, x, table, narrowed(table))
+    if table.narrow or x.dtype is ir.DataType.FLOAT:
+        rows, table = turned(g, _rounded(g, x, table), table)
+        return _tree_regressor(g, rows, table, narrowed(table))
     wide_rows = g.Cast(x, to=ir.DataType.DOUBLE)
     if g.ml_opset >= 3:
-        return _tree_regressor(g, wide_rows, table, table.threshold)
+        rows, table = turned(g, wide_rows, table)
+        return _tree_regressor(g, rows, table, table.threshold)
     rows, table = ranked(g, wide_rows, table)
     return _tree_regressor(g, rows, table, table.threshold.astype(np.float32))
 
@@ -279,6 +280,7 @@ def without_members(table: TreeTable) -> TreeTable:
         split_tree=table.split_tree[old],
         roots=moved(table.roots),
         members={},
+        likely_yes=None if table.likely_yes is None else table.likely_yes[old],
     )
 
 

@@ -7,7 +7,7 @@ A split sends a row to its true child where ``x[feature] MODE threshold`` holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -45,6 +45,7 @@ class TreeTable:
         target: Output that each leaf contributes its one value to; None where it contributes K values to K outputs.
         targets: Number of outputs.
         members: Category sets of MEMBER splits, by split.
+        likely_yes: Whether most of the training rows at each split went to its true child; None where nothing says so.
     """
 
     features: int
@@ -62,6 +63,7 @@ class TreeTable:
     targets: int
     target: np.ndarray | None = None
     members: dict[int, np.ndarray] = field(default_factory=dict)
+    likely_yes: np.ndarray | None = None
 
     @property
     def trees(self) -> int:
@@ -90,6 +92,7 @@ def from_nodes(
     tree_target: np.ndarray | None = None,
     mode: np.ndarray | None = None,
     members: dict[int, np.ndarray] | None = None,
+    rows: np.ndarray | None = None,
 ) -> TreeTable:
     """A table from node arrays of all trees, one after the other, where each tree numbers its nodes from its root 0.
 
@@ -108,6 +111,7 @@ def from_nodes(
         tree_target: Output of each tree, where a tree contributes one value to one output.
         mode: `Mode` of each node; LEQ where None.
         members: Category sets of MEMBER nodes, by node number through all trees.
+        rows: Training rows, or their weight, at each node; None where nothing says so.
     """
     sizes = np.asarray(counts, np.int64)
     start = np.cumsum(sizes) - sizes
@@ -119,14 +123,15 @@ def from_nodes(
     leaves = np.diff(np.searchsorted(leaf, np.append(start, len(is_leaf))))
     split_tree, leaf_tree = np.repeat(trees, sizes - leaves), np.repeat(trees, leaves)
     offset = np.repeat(start, sizes - leaves)
+    left, right = left[split] + offset, right[split] + offset
     return TreeTable(
         features=features,
         narrow=narrow,
         feature=feature[split].astype(np.int64),
         threshold=threshold[split].astype(np.float64),
         mode=np.zeros(len(split), np.uint8) if mode is None else mode[split].astype(np.uint8),
-        yes=number[left[split] + offset],
-        no=number[right[split] + offset],
+        yes=number[left],
+        no=number[right],
         missing_yes=missing_left[split].astype(bool),
         split_tree=split_tree,
         leaf_tree=leaf_tree,
@@ -135,6 +140,7 @@ def from_nodes(
         targets=targets,
         target=None if tree_target is None else np.asarray(tree_target, np.int64)[leaf_tree],
         members={int(number[node]): found for node, found in (members or {}).items()},
+        likely_yes=None if rows is None else rows[left] > rows[right],
     )
 
 
@@ -165,22 +171,15 @@ def with_constant(table: TreeTable, values: np.ndarray) -> TreeTable:
     count = len(values)
     assert table.target is not None and count == table.targets
     shift = -count  # leaf c = ~n becomes ~(n + count)
-    return TreeTable(
-        features=table.features,
-        narrow=table.narrow,
-        feature=table.feature,
-        threshold=table.threshold,
-        mode=table.mode,
+    return replace(
+        table,
         yes=np.where(table.yes < 0, table.yes + shift, table.yes),
         no=np.where(table.no < 0, table.no + shift, table.no),
-        missing_yes=table.missing_yes,
         split_tree=table.split_tree + count,
         leaf_tree=np.concatenate([np.arange(count), table.leaf_tree + count]),
         roots=np.concatenate([~np.arange(count), np.where(table.roots < 0, table.roots + shift, table.roots)]),
         values=np.concatenate([np.asarray(values, np.float64).reshape(-1, 1), table.values]),
-        targets=table.targets,
         target=np.concatenate([np.arange(count), table.target]),
-        members=table.members,
     )
 
 
@@ -206,9 +205,8 @@ def with_split_roots(table: TreeTable) -> TreeTable:
 
     roots = np.where(table.roots < 0, 0, renumber[np.maximum(table.roots, 0)]) if len(renumber) else table.roots.copy()
     roots[bare] = new
-    return TreeTable(
-        features=table.features,
-        narrow=table.narrow,
+    return replace(
+        table,
         feature=np.insert(table.feature, places, 0),
         threshold=np.insert(table.threshold, places, 0.0),
         mode=np.insert(table.mode, places, Mode.LEQ),
@@ -216,12 +214,9 @@ def with_split_roots(table: TreeTable) -> TreeTable:
         no=children(table.no),
         missing_yes=np.insert(table.missing_yes, places, False),
         split_tree=np.insert(table.split_tree, places, bare),
-        leaf_tree=table.leaf_tree,
         roots=roots,
-        values=table.values,
-        targets=table.targets,
-        target=table.target,
         members={int(renumber[k]): v for k, v in table.members.items()},
+        likely_yes=None if table.likely_yes is None else np.insert(table.likely_yes, places, False),
     )
 
 

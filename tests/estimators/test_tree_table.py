@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import onnx_ir as ir
@@ -9,6 +11,7 @@ import pytest
 from estimator_check import OPSETS, sessions
 
 from anyonnx.symbolic import GraphBuilder
+from anyonnx.symbolic.ml import turning
 from anyonnx.symbolic.ml.packing import leaf_numbers, ranked, sum_trees
 from anyonnx.symbolic.ml.trees import Mode, TreeTable, ceil32, floor32, with_constant, with_split_roots
 
@@ -77,8 +80,9 @@ def walk(table: TreeTable, row: np.ndarray, tree: int) -> int:
 
 def rows_for(table: TreeTable, dtype: str) -> np.ndarray:
     generator = np.random.default_rng(3)
-    points = np.concatenate([table.threshold, *table.members.values()]).astype(dtype)
-    around = np.concatenate([points, np.nextafter(points, np.inf), np.nextafter(points, -np.inf)])
+    with np.errstate(over="ignore"):
+        points = np.concatenate([table.threshold, *table.members.values()]).astype(dtype)
+        around = np.concatenate([points, np.nextafter(points, np.inf), np.nextafter(points, -np.inf)])
     rows = generator.choice(around, (200, FEATURES)).astype(dtype)
     rows[generator.random(rows.shape) < 0.1] = np.nan
     return rows
@@ -130,6 +134,74 @@ def test_sums(opset, outputs, votes):
             assert np.array_equal(found, expected)
         else:
             assert np.abs(found - expected).max() < 1e-14
+
+
+_FAR = [0.1, -0.1, 1.0, -1.0, 3.0, 0.0, 1e-40, -1e-300, 1e300, -1e300, 3.4028235e38, np.inf, -np.inf, 16777217.0]
+_ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3.4028235e38, -3.4028235e38]
+
+
+def likely_table(kind: str, missing: str, narrow: bool) -> TreeTable:
+    """Trees with counts: `kind` is a mode, or "all"; `missing` says where NaN goes."""
+    table = with_split_roots(random_table(5, modes=kind == "all", narrow=narrow, outputs=1))
+    generator = np.random.default_rng(1)
+    count = len(table.feature)
+    threshold = generator.choice(_FAR, count)
+    if kind != "all":
+        table.mode[:] = Mode[kind]
+        table.threshold = threshold
+    ways = {
+        "no": np.zeros(count, bool),
+        "any": generator.random(count) < 0.5,
+        "as zero": np.where(table.mode < Mode.GTE, table.threshold > 0, table.threshold < 0),
+    }
+    likely = generator.random(count) < 0.5
+    return replace(table, likely_yes=likely, missing_yes=ways.get(missing, likely))
+
+
+@pytest.mark.parametrize("opset", (11, 17, 21))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [(m, way) for m in ("LEQ", "LT", "GTE", "GT") for way in ("no", "any", "as zero", "likely")] + [("all", "any")],
+)
+def test_turned_splits_answer_alike(monkeypatch, opset, dtype, narrow, kind, missing):
+    monkeypatch.setattr(turning, "_WORTH", 0)
+    monkeypatch.setattr(turning, "_PER_FEATURE", 0)
+    table = likely_table(kind, missing, narrow)
+    rows = rows_for(table, dtype)
+    generator = np.random.default_rng(4)
+    rows = np.where(generator.random(rows.shape) < 0.2, generator.choice(_ODD, rows.shape), rows).astype(dtype)
+    if kind == "all":
+        rows = np.nan_to_num(rows, nan=0.25)
+    with np.errstate(over="ignore"):
+        seen = (rows.astype(np.float32) if narrow else rows).astype(np.float64)
+    expected = np.array([[walk(table, row, t) for row in seen] for t in range(table.trees)])
+    for found in run(lambda g, x: leaf_numbers(g, x, table), rows, opset):
+        assert np.array_equal(found, expected)
+
+
+def test_big_forests_are_turned():
+    def table_of(trees: int, missing: str) -> TreeTable:
+        table = likely_table("LEQ", missing, narrow=True)
+        table.threshold[:] = np.linspace(-1, 1, len(table.threshold))
+        tiled = ("feature", "threshold", "mode", "yes", "no", "missing_yes", "split_tree", "roots", "likely_yes")
+        return replace(table, **{k: np.tile(getattr(table, k), trees) for k in tiled})  # only what decides
+
+    def nodes(table: TreeTable, dtype: str) -> tuple[list[str], TreeTable]:
+        g = GraphBuilder(21)
+        _, found = turning.turned(g, g.input("X", dtype, ("batch", FEATURES)), table)
+        return [n.op_type for n in g.nodes], found
+
+    assert nodes(table_of(1, "no"), "float32")[0] == []
+    ops, found = nodes(table_of(100, "likely"), "float32")
+    assert ops == ["Neg", "Concat"] and not found.missing_yes.any()  # NaN goes the likely way, which is the false one
+    ops, found = nodes(table_of(100, "no"), "float32")
+    assert ops == ["Imputer", "Neg", "Concat"] and not found.missing_yes.any()
+    for given in (replace(table_of(100, "any"), likely_yes=None), table_of(100, "any")):
+        ops, found = nodes(given, "float64")
+        assert ops == ["Neg", "Concat"] and not found.missing_yes.any()
+    assert nodes(replace(table_of(100, "no"), likely_yes=None), "float32")[0] == []
 
 
 def test_roots_that_are_leaves_get_a_split():
