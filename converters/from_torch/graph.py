@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import re
@@ -132,6 +133,7 @@ def _higher_order_name(target: Any) -> str | None:
     return str(target.name()) if isinstance(target, torch._ops.HigherOrderOperator) else None
 
 
+@functools.cache
 def is_check(target: Any) -> bool:
     """Whether an operator only checks something."""
     name = getattr(target, "__name__", str(target))
@@ -171,6 +173,15 @@ def lookup(node: Any, opset: int) -> Symbolic | None:
         return None
     dialect, name = dialect_and_name(node)
     return registry.lookup(dialect, name, opset) or registry.lookup(dialect, name.rsplit(".", 1)[0], opset)
+
+
+@functools.cache  # torch makes a schema's parts anew whenever they are asked for
+def _signature(target: Any) -> tuple[str, tuple[str, ...], int, bool]:
+    """An operator's name, those of its arguments, how many results it has, and whether that is one tensor."""
+    schema = target._schema
+    returns = schema.returns
+    single = len(returns) == 1 and not str(returns[0].type).startswith("List")
+    return schema.name, tuple(a.name for a in schema.arguments), len(returns), single
 
 
 def _refuse_dtypes(program: Any) -> None:
@@ -327,21 +338,19 @@ class Walk:
         assert row is not None
         if row.function.__module__.endswith(".storage"):
             self._refuse_shared_memory(node)
-        schema = node.target._schema
-        positional = [a.name for a in schema.arguments]
+        name, positional, returned, single = _signature(node.target)
         args = list(node.args)
         # placement arguments are keyword-only, except in a few overloads that are passed on whole
         kwargs = {k: v for k, v in node.kwargs.items() if k not in _PLACEMENT}
         if kwargs.pop("generator", None) is not None:
             raise TranslationError("a random generator can't be translated", op=row.name, location=self.g.location)
-        while args and positional[len(args) - 1] in _PLACEMENT and not schema.name.endswith("::to"):
+        while args and positional[len(args) - 1] in _PLACEMENT and not name.endswith("::to"):
             args.pop()
-        values = unpacked(self.g, schema.name, [_converted(read(a)) for a in args])
+        values = unpacked(self.g, name, [_converted(read(a)) for a in args])
         attributes = {k: _converted(read(v)) for k, v in kwargs.items()}
-        results = run_symbolic(row, self.g, values, attributes, max(len(schema.returns), 1))
+        results = run_symbolic(row, self.g, values, attributes, max(returned, 1))
         if results is None:
             raise TranslationError("these operands aren't supported", op=row.name, location=self.g.location)
-        single = len(schema.returns) == 1 and not str(schema.returns[0].type).startswith("List")
         return results[0] if single else tuple(results)
 
     def _refuse_shared_memory(self, node: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 #: Ops whose result is always a view, of one tensor.
@@ -27,11 +28,13 @@ def is_overload(target: Any) -> bool:
     return hasattr(target, "_schema") and hasattr(target, "overloadpacket")
 
 
+@cache  # torch makes a schema's parts anew whenever they are asked for
 def mutates(target: Any) -> bool:
     """Whether an operator writes into an argument."""
     return is_overload(target) and bool(target._schema.is_mutable)
 
 
+@cache
 def functional_name(target: Any) -> str:
     """Name of an operator without the underscore of its in-place form, ``name.overload``."""
     if not is_overload(target):
@@ -127,19 +130,26 @@ def _aliased_argument(node: Any) -> Any:
         made = node.args[0].target
         views = is_overload(made) and any(r.alias_info is not None for r in made._schema.returns)
         return node.args[0] if views else None
-    if not is_overload(node.target):
+    position = _aliased_position(node.target)
+    if position is None:
         return None
-    schema = node.target._schema
-    shared = [r.alias_info for r in schema.returns if r.alias_info is not None]
-    write = mutates(node.target)
-    if not shared and not write:
+    index, name = position
+    value = node.args[index] if index < len(node.args) else node.kwargs.get(name)
+    return value if hasattr(value, "users") else None
+
+
+@cache
+def _aliased_position(target: Any) -> tuple[int, str] | None:
+    """Index and name of the argument whose memory an operator's result shares, or that it writes to."""
+    if not is_overload(target):
         return None
-    for i, argument in enumerate(schema.arguments):
+    write = mutates(target)
+    if not write and all(r.alias_info is None for r in target._schema.returns):
+        return None
+    for i, argument in enumerate(target._schema.arguments):
         info = argument.alias_info
-        if info is None or (write and not info.is_write):
-            continue
-        value = node.args[i] if i < len(node.args) else node.kwargs.get(argument.name)
-        return value if hasattr(value, "users") else None
+        if info is not None and (info.is_write or not write):
+            return i, argument.name
     return None
 
 
