@@ -315,8 +315,9 @@ def _fit_names(model: Any) -> list[Any] | None:
 
 
 def takes_labels(model: Any) -> bool:
-    """Whether it transforms labels, not rows."""
-    return type(model).__name__ in ("LabelEncoder", "LabelBinarizer")
+    """Whether it transforms labels, not rows (of several labels, too)."""
+    several = str(getattr(model, "y_type_", "")).startswith("multilabel")
+    return type(model).__name__ in ("LabelEncoder", "LabelBinarizer") and not several
 
 
 def entry(model: Any) -> Any:

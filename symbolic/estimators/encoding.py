@@ -167,9 +167,17 @@ def label_encoder(g: GraphBuilder, x: Features, est: Any) -> Value:
 
 @symbolic(DIALECT, _MODULE + "LabelBinarizer")
 def label_binarizer(g: GraphBuilder, x: Features, est: Any) -> Features:
-    """LabelBinarizer.transform(y): pos_label in the column of the label, else neg_label; one column for two labels"""
+    """LabelBinarizer.transform(y): pos_label in the column of the label, else neg_label; one column for two labels
+
+    Rows of several labels keep their columns.
+    """
     params = read(g, est, "neg_label", "pos_label", "sparse_output")
     count = len(est.classes_)
+    if est.y_type_ == "multilabel-indicator":
+        given = cast(g, matrix(g, x), ir.DataType.INT64)
+        positive = given if params.pos_label == 1 else np.int64(params.pos_label)
+        found = g.Where(g.Equal(given, np.int64(0)), np.int64(params.neg_label), positive)
+        return Sparse(found) if params.sparse_output else found
     if est.y_type_ not in ("binary", "multiclass"):
         raise unsupported(g, est, f"y of type {est.y_type_}")
     own = np.arange(count) if count > 2 else np.array([1])

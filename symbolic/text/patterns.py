@@ -10,9 +10,9 @@ from .tokens import Rule
 
 
 def token_rule(pattern: str) -> Rule | None:
-    r"""The rule of a token pattern: one class repeated from some number on, perhaps between word boundaries.
+    r"""The rule of a token pattern: one class repeated some number of times, perhaps between word boundaries.
 
-    ``(?u)\b\w\w+\b``, ``\w+``, ``[a-z]{3,}``, ``\S+`` ... None for any other pattern.
+    ``(?u)\b\w\w+\b``, ``\w+``, ``[a-z]{3,}``, ``\S+``, ``.{1,3}`` ... None for any other pattern.
     """
     from re import _constants as codes  # type: ignore[attr-defined]
     from re import _parser as parser  # type: ignore[attr-defined]
@@ -27,26 +27,25 @@ def token_rule(pattern: str) -> Rule | None:
     bounded = len(items) > 2 and items[0] == boundary and items[-1] == boundary
     if bounded:
         items = items[1:-1]
-    least, own, endless = 0, None, False
+    least, most, own, endless = 0, 0, None, False
     for item in items:
-        if endless:
-            return None
-        low, cls = 1, item
+        low, high, cls = 1, 1, item
         if item[0] is codes.MAX_REPEAT:
             low, high, inner = item[1]
-            if len(inner) != 1 or (high is not codes.MAXREPEAT and high != low):
+            if len(inner) != 1:
                 return None
-            endless, cls = high is codes.MAXREPEAT, inner[0]
+            cls = inner[0]
         text = _class(cls, codes)
         if text is None or own not in (None, text):
             return None
-        own, least = text, least + low
-    if own is None or not endless or least < 1:
+        endless = endless or high is codes.MAXREPEAT
+        own, least, most = text, least + int(low), most + int(high)
+    if own is None or least < 1:
         return None
     holds = members(own)
     if bounded and (holds & ~members(r"\w")).any():
         return None
-    return Rule.of(own, least, bounded=bounded)
+    return Rule.of(own, least, 0 if endless else most, bounded=bounded)
 
 
 def _class(item: Any, codes: Any) -> str | None:
@@ -54,6 +53,8 @@ def _class(item: Any, codes: Any) -> str | None:
     kind, value = item
     if kind is codes.LITERAL:
         return f"[{_char(value)}]"
+    if kind is codes.ANY:
+        return "[^\\n]"
     if kind is codes.NOT_LITERAL:
         return f"[^{_char(value)}]"
     if kind is not codes.IN:

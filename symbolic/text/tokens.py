@@ -38,7 +38,7 @@ _SEPARATORS = (" ", "\n", "\t", "\r")
 
 @dataclass(frozen=True)
 class Rule:
-    """What a token is: a longest run of characters.
+    """What a token is: a longest run of characters, or a part of it that is as long as may be.
 
     Attributes:
         token: The characters, as a class of Python's `re`.
@@ -46,6 +46,7 @@ class Rule:
         bounded: The run lies between word boundaries: a longest run of word characters, all of them in the class.
         separators: Characters that no token holds, by which documents can be split first.
         longest: Most characters that a known token has.
+        most: Most characters; 0 for any number.
     """
 
     token: str
@@ -53,12 +54,13 @@ class Rule:
     bounded: bool
     separators: tuple[str, ...]
     longest: int = 0
+    most: int = 0
 
     @classmethod
-    def of(cls, token: str, least: int = 1, *, bounded: bool = False) -> Rule:
+    def of(cls, token: str, least: int = 1, most: int = 0, *, bounded: bool = False) -> Rule:
         """The rule of a class of characters."""
         holds = members(token)
-        return cls(token, least, bounded, tuple(s for s in _SEPARATORS if not holds[ord(s)]))
+        return cls(token, least, bounded, tuple(s for s in _SEPARATORS if not holds[ord(s)]), most=most)
 
     def holds(self, char: str) -> bool:
         """Whether tokens can hold a character."""
@@ -195,7 +197,7 @@ def words(g: GraphBuilder, documents: Value, characters: Characters, rule: Rule)
     for separator in rule.separators:
         pieces, owners = split(g, pieces, owners, separator)
     distinct, _, which, _ = g.Unique(pieces, sorted=0, outputs=4)
-    plain = _matches(g, distinct, f"[{_plain(characters, rule)}]{{{rule.least},}}")
+    plain = _matches(g, distinct, f"[{_plain(characters, rule)}]{{{rule.least},{rule.most or ''}}}")
     every = numbers(g, length(g, distinct))
     ready = g.Compress(distinct, plain, axis=0)
     count = length(g, ready)
@@ -226,11 +228,15 @@ def _tokens(g: GraphBuilder, strings: Value, characters: Characters, rule: Rule,
     inside = g.Gather(characters.word if rule.bounded else characters.token, units, axis=0)
     begins = g.Compress(starts_of_runs(g, inside, owners), inside, axis=0)
     units, owners = g.Compress(units, inside, axis=0), g.Compress(owners, inside, axis=0)
+    if rule.most and not rule.bounded:
+        begins = _begins_of_parts(g, begins, rule.most)
     run = g.Sub(g.CumSum(g.Cast(begins, to=INT64), np.int64(0)), np.int64(1))
     runs = g.ReduceSum(g.Cast(begins, to=INT64), [0], keepdims=0)
     sizes = count_of(g, run, runs)
     starts = before(g, sizes)
     good = g.GreaterOrEqual(sizes, np.int64(rule.least))
+    if rule.most:
+        good = g.And(good, g.LessOrEqual(sizes, np.int64(rule.most)))
     if rule.bounded and not np.array_equal(characters.word, characters.token):
         foreign = g.Compress(run, g.Not(g.Gather(characters.token, units, axis=0)), axis=0)
         good = g.And(good, g.Equal(count_of(g, foreign, runs), np.int64(0)))
@@ -238,6 +244,14 @@ def _tokens(g: GraphBuilder, strings: Value, characters: Characters, rule: Rule,
     texts = g.Concat(g.Gather(characters.texts, units, axis=0), np.array([""], object), axis=0)
     joined = _joined(g, texts, length(g, units), starts, sizes, rule.longest)
     return owned(g, joined, g.Gather(owners, starts, axis=0), length(g, strings))
+
+
+def _begins_of_parts(g: GraphBuilder, begins: Value, most: int) -> Value:
+    """Where runs that begin at these places are cut, so that no part has more than so many characters."""
+    place = numbers(g, length(g, begins))
+    run = g.Sub(g.CumSum(g.Cast(begins, to=INT64), np.int64(0)), np.int64(1))
+    within = g.Sub(place, g.Gather(g.Compress(place, begins, axis=0), run, axis=0))
+    return g.Equal(g.Mod(within, np.int64(most)), np.int64(0))
 
 
 def _joined(g: GraphBuilder, texts: Value, end: Value, starts: Value, sizes: Value, longest: int) -> Value:

@@ -240,3 +240,17 @@ def test_quantiles_so_near_each_other_that_slopes_overflow(output):
     source = load(model, x)
     found = sessions(build(source, 21))[0].run(None, {"X": rows})[0]
     np.testing.assert_allclose(found, model.transform(rows), rtol=1e-13)
+
+
+def test_rows_of_several_labels():
+    y = (np.random.default_rng(0).random((40, 3)) < 0.5).astype(int)
+    for options in (
+        {},
+        {"neg_label": -1},
+        {"pos_label": 5},
+        {"neg_label": -2, "pos_label": 0},
+        {"sparse_output": True},
+    ):
+        binarizer = pp.LabelBinarizer(**options).fit(y)
+        for dtype in ("int64", "float32"):
+            assert_same(binarizer, y.astype(dtype), [11, 21])

@@ -51,6 +51,10 @@ VECTORIZERS = {
     "single letters": CountVectorizer(token_pattern=r"(?u)\b\w+\b", max_features=20),
     "letters": CountVectorizer(token_pattern=r"[a-z]{2,}"),
     "words of letters": CountVectorizer(token_pattern=r"\b[a-z]{2,}\b"),
+    "pieces": CountVectorizer(token_pattern=r".{1,3}"),
+    "pieces of words": TfidfVectorizer(token_pattern=r"\w{2,4}", ngram_range=(1, 2)),
+    "pairs": CountVectorizer(token_pattern=r"[^\W\d]{2}", lowercase=False),
+    "short words only": CountVectorizer(token_pattern=r"\b\w{2,3}\b"),
     "split": CountVectorizer(tokenizer=str.split, token_pattern=None),
     "given words": CountVectorizer(vocabulary=["one two", "two", "foo-bar", "été", "ONE"], ngram_range=(1, 2)),
     "given pairs": CountVectorizer(vocabulary=["one two", "two", "two two"], ngram_range=(2, 2)),
@@ -147,19 +151,21 @@ def test_a_piece_that_is_too_long_stops_the_run():
 
 
 @pytest.mark.parametrize(
-    ("pattern", "token", "least", "bounded"),
+    ("pattern", "token", "least", "most", "bounded"),
     [
-        (r"(?u)\b\w\w+\b", r"[\w]", 2, True),
-        (r"\w+", r"[\w]", 1, False),
-        (r"(\b[^\W\d]{3,}\b)", r"[^\W\d]", 3, True),
-        (r"[a-z]{2}[a-z]+", r"[\U00000061-\U0000007a]", 3, False),
+        (r"(?u)\b\w\w+\b", r"[\w]", 2, 0, True),
+        (r"\w+", r"[\w]", 1, 0, False),
+        (r"(\b[^\W\d]{3,}\b)", r"[^\W\d]", 3, 0, True),
+        (r"[a-z]{2}[a-z]+", r"[\U00000061-\U0000007a]", 3, 0, False),
+        (r".{1,3}", r"[^\n]", 1, 3, False),
+        (r"\b\w\w?\w?\b", r"[\w]", 1, 3, True),
     ],
 )
-def test_token_patterns(pattern, token, least, bounded):
+def test_token_patterns(pattern, token, least, most, bounded):
     rule = token_rule(pattern)
-    assert (rule.token, rule.least, rule.bounded) == (token, least, bounded)
+    assert (rule.token, rule.least, rule.most, rule.bounded) == (token, least, most, bounded)
 
 
-@pytest.mark.parametrize("pattern", [r"\w*", r"\b\w+", r"\w{2,4}", r"(?i)[a-z]+", r"a|b", r"\b\S+\b", r"(?<=x)\w+"])
+@pytest.mark.parametrize("pattern", [r"\w*", r"\b\w+", r"\w{2,4}?", r"(?i)[a-z]+", r"ab|c", r"\b\S+\b", r"(?<=x)\w+"])
 def test_other_token_patterns(pattern):
     assert token_rule(pattern) is None
