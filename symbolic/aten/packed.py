@@ -14,7 +14,7 @@ from ..dims import Dim
 from ..registry import symbolic
 from ..value import Value
 from .promotion import DataType, Scalar, cast, value_of
-from .recurrent import GRU_GATES, LSTM_GATES, recurrent_layers
+from .recurrent import KINDS, Kind, recurrent_layers
 from .shape import sizes
 
 
@@ -69,91 +69,22 @@ def _rows(g: GraphBuilder, steps: Value, reached: Value) -> Value:
     return g.Compress(flat, g.reshape(reached, [-1]), axis=0)
 
 
-def _packed_layers(
-    g: GraphBuilder, op: str, data: Value, batch_sizes: Value, states: Sequence[Value], params: Sequence[Value],
-    has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, gates: Sequence[int],
-    **attributes: object,
-) -> tuple[Value, ...]:  # fmt: skip
-    steps, reached = _steps(g, data, batch_sizes)
-    lengths = g.ReduceSum(cast(g, reached, DataType.INT32), [0], keepdims=0)
-    y, *last = recurrent_layers(
-        g,
-        op,
-        steps,
-        states,
-        params,
-        has_biases,
-        num_layers,
-        dropout,
-        train,
-        bidirectional,
-        False,
-        gates,
-        lengths=lengths,
-        **attributes,
-    )
-    return (_rows(g, y, reached), *last)
-
-
-@symbolic("aten", "lstm.data")
-def lstm(
-    g: GraphBuilder, data: Value, batch_sizes: Value, hx: Sequence[Value], params: Sequence[Value], has_biases: bool,
-    num_layers: int, dropout: float, train: bool, bidirectional: bool,
-) -> tuple[Value, ...]:  # fmt: skip
-    """aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, ...) -> (Tensor, Tensor, Tensor)"""
-    return _packed_layers(
-        g, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional, LSTM_GATES
-    )
-
-
-@symbolic("aten", "gru.data")
-def gru(
-    g: GraphBuilder, data: Value, batch_sizes: Value, hx: Value, params: Sequence[Value], has_biases: bool,
-    num_layers: int, dropout: float, train: bool, bidirectional: bool,
-) -> tuple[Value, ...]:  # fmt: skip
-    """aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, ...) -> (Tensor, Tensor)"""
-    return _packed_layers(
-        g,
-        "GRU",
-        data,
-        batch_sizes,
-        [hx],
-        params,
-        has_biases,
-        num_layers,
-        dropout,
-        train,
-        bidirectional,
-        GRU_GATES,
-        linear_before_reset=1,
-    )
-
-
-def _register_rnn(name: str, activation: str) -> None:
+def _register(name: str, kind: Kind) -> None:
     def function(
-        g: GraphBuilder, data: Value, batch_sizes: Value, hx: Value, params: Sequence[Value], has_biases: bool,
-        num_layers: int, dropout: float, train: bool, bidirectional: bool,
+        g: GraphBuilder, data: Value, batch_sizes: Value, hx: Value | Sequence[Value], params: Sequence[Value],
+        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
     ) -> tuple[Value, ...]:  # fmt: skip
-        return _packed_layers(
-            g,
-            "RNN",
-            data,
-            batch_sizes,
-            [hx],
-            params,
-            has_biases,
-            num_layers,
-            dropout,
-            train,
-            bidirectional,
-            (0,),
-            activations=[activation] * (2 if bidirectional else 1),
-        )
+        steps, reached = _steps(g, data, batch_sizes)
+        lengths = g.ReduceSum(cast(g, reached, DataType.INT32), [0], keepdims=0)
+        settings = (has_biases, num_layers, dropout, train, bidirectional, False)
+        y, *last = recurrent_layers(g, kind, steps, hx, params, *settings, lengths)
+        return (_rows(g, y, reached), *last)
 
-    function.__doc__ = f"aten::{name}.data(Tensor data, Tensor batch_sizes, Tensor hx, ...) -> (Tensor, Tensor)"
+    states, results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if name == "lstm" else ("Tensor hx", "Tensor, Tensor")
+    function.__doc__ = f"aten::{name}.data(Tensor data, Tensor batch_sizes, {states}, ...) -> ({results})"
     function.__name__ = function.__qualname__ = name
     symbolic("aten", f"{name}.data")(function)
 
 
-_register_rnn("rnn_tanh", "Tanh")
-_register_rnn("rnn_relu", "Relu")
+for _name, _kind in KINDS.items():
+    _register(_name, _kind)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..builder import GraphBuilder
 from ..nn.recurrent import layered, stacked_gates
@@ -12,30 +12,46 @@ from ..value import Value
 from .promotion import unsupported
 from .shape import size_at
 
-#: Order of the gates in ONNX, as positions in torch's order.
-LSTM_GATES = (0, 3, 1, 2)  # torch: input, forget, cell, output; ONNX: input, output, forget, cell
-GRU_GATES = (1, 0, 2)  # torch: reset, update, new; ONNX: update, reset, hidden
+
+class Kind(NamedTuple):
+    """A recurrent layer: ONNX's operator, its gates as positions in torch's order, what it is told besides."""
+
+    op: str
+    gates: Sequence[int]
+    attributes: Mapping[str, Any] = {}
+    activation: str = ""
+
+
+KINDS = {
+    "lstm": Kind("LSTM", (0, 3, 1, 2)),  # torch: input, forget, cell, output; ONNX: input, output, forget, cell
+    "gru": Kind("GRU", (1, 0, 2), {"linear_before_reset": 1}),  # torch: reset, update, new; ONNX: update first
+    "rnn_tanh": Kind("RNN", (0,), activation="Tanh"),
+    "rnn_relu": Kind("RNN", (0,), activation="Relu"),
+}
 
 
 def recurrent_layers(
-    g: GraphBuilder, op: str, x: Value, states: Sequence[Value], params: Sequence[Value], has_biases: bool,
-    num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, gates: Sequence[int],
-    **attributes: Any,
+    g: GraphBuilder, kind: Kind, x: Value, hx: Value | Sequence[Value], params: Sequence[Value], has_biases: bool,
+    num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, lengths: Value | None = None,
 ) -> list[Value]:  # fmt: skip
     """All layers of a recurrent network; gives the output and the last states."""
     if train and dropout:
         raise unsupported("recurrent dropout in training mode: put the model in evaluation mode", g)
+    states = [hx] if isinstance(hx, Value) else hx
     directions = 2 if bidirectional else 1
     per_cell = 4 if has_biases else 2
     if len(params) != num_layers * directions * per_cell:
-        return projected_layers(g, x, states, params, has_biases, directions, batch_first, attributes.get("lengths"))
+        return projected_layers(g, x, states, params, has_biases, directions, batch_first, lengths)
     layers: list[tuple[Value, Value, Value | None]] = []
     for first in range(0, len(params), directions * per_cell):
         cells = params[first : first + directions * per_cell]
-        weights = [stacked_gates(g, cells[i::per_cell], gates) for i in range(per_cell)]
+        weights = [stacked_gates(g, cells[i::per_cell], kind.gates) for i in range(per_cell)]
         layers.append((weights[0], weights[1], g.Concat(*weights[2:], axis=1) if has_biases else None))
     x = g.Transpose(x, perm=[1, 0, 2]) if batch_first else x
-    y, finals = layered(g, op, x, states, layers, size_at(g, params[1], 1), **attributes)
+    attributes = dict(kind.attributes)
+    if kind.activation:
+        attributes["activations"] = [kind.activation] * directions
+    y, finals = layered(g, kind.op, x, states, layers, size_at(g, params[1], 1), lengths=lengths, **attributes)
     return [g.Transpose(y, perm=[1, 0, 2]) if batch_first else y, *finals]
 
 
@@ -85,75 +101,24 @@ def _projected(
     return list(results)
 
 
-@symbolic("aten", "lstm.input")
-def lstm(
-    g: GraphBuilder, input: Value, hx: Sequence[Value], params: Sequence[Value], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
-) -> tuple[Value, ...]:  # fmt: skip
-    """aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, ...) -> (Tensor, Tensor, Tensor)"""
-    return tuple(
-        recurrent_layers(
-            g, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, LSTM_GATES
-        )
-    )
-
-
-@symbolic("aten", "gru.input")
-def gru(
-    g: GraphBuilder, input: Value, hx: Value, params: Sequence[Value], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
-) -> tuple[Value, ...]:  # fmt: skip
-    """aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, ...) -> (Tensor, Tensor)"""
-    return tuple(
-        recurrent_layers(
-            g,
-            "GRU",
-            input,
-            [hx],
-            params,
-            has_biases,
-            num_layers,
-            dropout,
-            train,
-            bidirectional,
-            batch_first,
-            GRU_GATES,
-            linear_before_reset=1,
-        )
-    )
-
-
-def _register_rnn(name: str, activation: str) -> None:
+def _register(name: str, kind: Kind) -> None:
     def function(
-        g: GraphBuilder, input: Value, hx: Value, params: Sequence[Value], has_biases: bool, num_layers: int,
-        dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+        g: GraphBuilder, input: Value, hx: Value | Sequence[Value], params: Sequence[Value], has_biases: bool,
+        num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
     ) -> tuple[Value, ...]:  # fmt: skip
-        activations = [activation] * (2 if bidirectional else 1)
-        return tuple(
-            recurrent_layers(
-                g,
-                "RNN",
-                input,
-                [hx],
-                params,
-                has_biases,
-                num_layers,
-                dropout,
-                train,
-                bidirectional,
-                batch_first,
-                (0,),
-                activations=activations,
-            )
-        )
+        settings = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        return tuple(recurrent_layers(g, kind, input, hx, params, *settings))
 
-    function.__doc__ = f"aten::{name}.input(Tensor input, Tensor hx, Tensor[] params, ...) -> (Tensor, Tensor)"
+    states, results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if name == "lstm" else ("Tensor hx", "Tensor, Tensor")
+    function.__doc__ = (
+        f"aten::{name}.input(Tensor input, {states}, Tensor[] params, bool has_biases, ...) -> ({results})"
+    )
     function.__name__ = function.__qualname__ = name
     symbolic("aten", f"{name}.input")(function)
 
 
-_register_rnn("rnn_tanh", "Tanh")
-_register_rnn("rnn_relu", "Relu")
+for _name, _kind in KINDS.items():
+    _register(_name, _kind)
 
 
 def _cell(g: GraphBuilder, x: Value, hidden: Value, w_ih: Value, w_hh: Value, b_ih: Value | None,
