@@ -37,6 +37,8 @@ def batch_norm(
     cudnn_enabled: bool = True,
 ) -> Value:
     """aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, ...) -> Tensor"""
+    if input.rank < 2:
+        raise unsupported("batch_norm of a tensor without channels", g)
     channels = size_at(g, input, 1)
     weight = _filled(g, input, channels, 1.0) if weight is None else weight
     bias = _filled(g, input, channels, 0.0) if bias is None else bias
