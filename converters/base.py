@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -136,6 +136,33 @@ class Frontend(ABC):
 def type_names(model: object) -> list[str]:
     """Full names of the classes that a live object is an instance of."""
     return [f"{c.__module__}.{c.__qualname__}" for c in type(model).__mro__]
+
+
+def identifier(name: str) -> str:
+    """A name made of letters, digits and underscores."""
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def named_shape(name: str, sizes: Iterable[int | None], *, first: bool) -> tuple[int | str, ...]:
+    """An input's shape with names for open sizes (none, or negative): ``batch`` for the first axis where asked."""
+    return tuple(
+        int(size)
+        if size is not None and size >= 0
+        else "batch"
+        if first and not axis
+        else f"{identifier(name)}_dim{axis}"
+        for axis, size in enumerate(sizes)
+    )
+
+
+def same_by_axis(specs: Sequence[TensorSpec], sizes: dict[str, int]) -> dict[str, int]:
+    """One size for the same axis of all inputs, where a source doesn't say which of its open sizes are equal."""
+    by_axis: dict[int, int] = {}
+    for spec in specs:
+        for axis, symbol in enumerate(spec.shape):
+            if isinstance(symbol, str):
+                sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
+    return sizes
 
 
 def renamed(names: Sequence[str], wanted: Sequence[str] | None, what: str) -> list[str]:

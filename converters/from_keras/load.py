@@ -13,7 +13,7 @@ from ...symbolic.keras_layers.layer import MODELS, Layer, read_layer
 from ...symbolic.keras_layers.model import output_refs
 from ...symbolic.keras_layers.variables import model_layers, variables
 from ...symbolic.spec import TensorSpec, parse_spec
-from ..base import Frontend, Options, type_names
+from ..base import Frontend, Options, named_shape, type_names
 from ..files import sniff
 from .files import archive_weights, h5_weights, read_model
 from .live import live_weights, serialised
@@ -144,12 +144,9 @@ def _spec(entry: Layer) -> TensorSpec:
 
 
 def _dims(shape: Any, name: str) -> tuple[int | str, ...]:
-    stem = "".join(c if c.isalnum() else "_" for c in name)
     if isinstance(shape, Mapping):
         shape = shape.get("config", {}).get("value", shape)
-    return tuple(
-        int(s) if s is not None else "batch" if axis == 0 else f"{stem}_dim{axis}" for axis, s in enumerate(shape)
-    )
+    return named_shape(name, shape, first=True)
 
 
 def _undeclared(layer: Layer, given: Mapping[str, Any]) -> list[TensorSpec]:

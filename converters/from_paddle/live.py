@@ -14,11 +14,11 @@ import numpy as np
 
 from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
-from ..base import Options, renamed
+from ..base import Options, identifier, renamed
 from ..binding import as_array, as_spec, opened
 from .pir import read_pir
 from .program import Op, Program
-from .source import PaddleSource, identifier
+from .source import PaddleSource
 
 #: What Paddle raises where it can't trace or run a model.
 FAILURES = (

@@ -11,7 +11,7 @@ from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ...validation.inputs import choose_sizes
-from ..base import Arrays, Options, Source, renamed
+from ..base import Arrays, Options, Source, named_shape, renamed, same_by_axis
 from .program import Program, TensorType
 from .walk import Environment, Walk, prepare
 
@@ -62,15 +62,11 @@ class PaddleSource(Source):
         """Sizes for the open dims; Paddle doesn't say which are equal, so the same axis of all inputs gets one size."""
         sizes = choose_sizes(self.specs, which, base)
         images = any(op.kind in _IMAGE_OPS for op in self.program.block.walk())
-        by_axis: dict[int, int] = {}
-        for spec in self.specs:
-            for axis, symbol in enumerate(spec.shape):
-                if not isinstance(symbol, str):
-                    continue
-                if images and axis > 1 and len(spec.shape) == 4 and symbol not in (base or {}):
-                    sizes[symbol] = _IMAGE_SIZES[which]  # a few pixels would vanish in a network with strides
-                sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
-        return sizes
+        pixels = [size for spec in self.specs if images and len(spec.shape) == 4 for size in spec.shape[2:]]
+        for symbol in pixels:
+            if isinstance(symbol, str) and symbol not in (base or {}):
+                sizes[symbol] = _IMAGE_SIZES[which]  # a few pixels would vanish in a network with strides
+        return same_by_axis(self.specs, sizes)
 
     def translate(self, g: GraphBuilder) -> None:
         """Translates the program; what can't be done is found first."""
@@ -99,14 +95,7 @@ def program_specs(program: Program, names: Sequence[str] | None) -> list[TensorS
         kind = op.results[0].type
         if not isinstance(kind, TensorType) or kind.shape is None:
             raise CaptureError(f"the input {name} is not a tensor")
-        shape = [size if size >= 0 else ("batch" if axis == i == 0 else f"{identifier(name)}_dim{axis}")
-                 for axis, size in enumerate(kind.shape)]  # fmt: skip
-        specs.append(TensorSpec(name, kind.dtype, tuple(shape)))
+        specs.append(TensorSpec(name, kind.dtype, named_shape(name, kind.shape, first=i == 0)))
     if len({s.name for s in specs}) < len(specs):
         raise InputSpecError(f"two inputs have one name: {', '.join(own)}")
     return specs
-
-
-def identifier(name: str) -> str:
-    """A name made of letters, digits and underscores."""
-    return "".join(c if c.isalnum() else "_" for c in name)

@@ -13,7 +13,7 @@ from ...symbolic.errors import CaptureError, InputSpecError
 from ...symbolic.spec import TensorSpec
 from ...symbolic.value import Value
 from ...validation.inputs import choose_sizes
-from ..base import Arrays, Options, Source, renamed
+from ..base import Arrays, Options, Source, named_shape, renamed, same_by_axis
 from .functional import functional, functional_library
 from .graph import Graph, Library
 from .walk import Environment, Resource, Variables, Walk
@@ -81,13 +81,7 @@ class TensorflowSource(Source):
 
     def choose_sizes(self, which: int, base: Mapping[str, int] | None = None) -> dict[str, int]:
         """Sizes for open dims; TensorFlow doesn't say which are equal, so the same axis of all inputs gets one size."""
-        sizes = choose_sizes(self.specs, which, base)
-        by_axis: dict[int, int] = {}
-        for spec in self.specs:
-            for axis, symbol in enumerate(spec.shape):
-                if isinstance(symbol, str):
-                    sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
-        return sizes
+        return same_by_axis(self.specs, choose_sizes(self.specs, which, base))
 
     def translate(self, g: GraphBuilder) -> None:
         """Translates the graph; what can't be done is found first."""
@@ -122,13 +116,5 @@ def graph_specs(
     for i, (name, sizes, dtype) in enumerate(zip(own, shapes, dtypes, strict=True)):
         if sizes is None:
             raise InputSpecError(f"the input {name} has no rank: give its shape in the function's signature")
-        dims = tuple(_dim(name, axis, s, first=i == 0) for axis, s in enumerate(sizes))
-        specs.append(TensorSpec(name, dtype, dims))
+        specs.append(TensorSpec(name, dtype, named_shape(name, sizes, first=i == 0)))
     return specs
-
-
-def _dim(name: str, axis: int, size: int | None, *, first: bool) -> int | str:
-    if size is not None and size >= 0:
-        return size
-    stem = "".join(c if c.isalnum() else "_" for c in name)
-    return "batch" if axis == 0 and first else f"{stem}_dim{axis}"

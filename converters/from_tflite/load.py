@@ -20,7 +20,7 @@ from ...symbolic.spec import TensorSpec
 from ...symbolic.tflite_ops.common import QUANTIZED
 from ...symbolic.value import Value
 from ...validation.inputs import choose_sizes, make_inputs
-from ..base import Arrays, Frontend, Options, Source, renamed
+from ..base import Arrays, Frontend, Options, Source, named_shape, renamed, same_by_axis
 from ..binding import as_spec, bind
 from .graph import Walk, require
 from .reader import Model, read_model
@@ -54,7 +54,7 @@ class TfliteFrontend(Frontend):
             tensor = found.tensors[index]
             if not tensor.dtype:
                 raise CaptureError(f"the input {name} has an element type that isn't supported")
-            dims = tuple(_dim(name, a, s, first=index == found.inputs[0]) for a, s in enumerate(tensor.shape))
+            dims = named_shape(name, tensor.shape, first=index == found.inputs[0])
             specs.append(TensorSpec(name, tensor.dtype, dims))
         states = names[len(specs) :]
         for name, variable in zip(states, kept, strict=True):
@@ -84,13 +84,6 @@ def _label(model: Model, index: int) -> str:
     """Name of an input or output: the signature's, else the tensor's."""
     name = model.names.get(index) or model.tensors[index].name.removeprefix("serving_default_").split(":")[0]
     return name.split("/")[-1] or f"tensor_{index}"
-
-
-def _dim(name: str, axis: int, size: int | None, *, first: bool) -> int | str:
-    if size is not None:
-        return size
-    stem = "".join(c if c.isalnum() else "_" for c in name)
-    return "batch" if axis == 0 and first else f"{stem}_dim{axis}"
 
 
 class TfliteSource(Source):
@@ -135,12 +128,7 @@ class TfliteSource(Source):
         The file doesn't say which are equal, so the same axis of all inputs gets one size; convolutions over time
         may need far more than a few frames.
         """
-        sizes = choose_sizes(self.specs, which, base)
-        by_axis: dict[int, int] = {}
-        for spec in self.specs:
-            for axis, symbol in enumerate(spec.shape):
-                if isinstance(symbol, str):
-                    sizes[symbol] = by_axis.setdefault(axis, sizes[symbol])
+        sizes = same_by_axis(self.specs, choose_sizes(self.specs, which, base))
         if base is None and sizes and importlib.util.find_spec("tensorflow") is not None:
             first = {s.shape[0] for s in self.specs if s.shape}
             for factor in (1, 16, 256):
