@@ -253,9 +253,15 @@ def renorm(g: GraphBuilder, self: Value, p: float, dim: int, maxnorm: float) -> 
     from .reduction import linalg_vector_norm
 
     axes = [a for a in axes_of(None, self.rank) if a != axis_of(dim, self.rank)]
-    length = linalg_vector_norm(g, self, p, axes, True)
-    factor = g.Div(value_of(g, float(maxnorm), self.element), g.Add(length, 1e-7))
-    return where(g, g.Greater(length, float(maxnorm)), g.Mul(self, factor), self)
+
+    @rounded_once
+    def shrinkage(g: GraphBuilder, x: Value) -> tuple[Value, Value]:
+        length = linalg_vector_norm(g, x, p, axes, True)
+        factor = g.Div(value_of(g, float(maxnorm), x.element), g.Add(length, 1e-7))
+        return factor, g.Greater(length, float(maxnorm))
+
+    factor, long = shrinkage(g, self)
+    return where(g, long, g.Mul(self, factor), self)
 
 
 @symbolic("aten", "mode")

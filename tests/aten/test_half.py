@@ -97,6 +97,7 @@ STEP_BY_STEP: dict[str, tuple] = {
     "mse loss": (lambda x, y: F.mse_loss(x, y, reduction="none"), [(40,)] * 2),
     "soft margin loss": (lambda x, y: F.soft_margin_loss(x * 4, y.sign(), reduction="none"), [(40,)] * 2),
     "triplet margin loss": (lambda x, y, z: F.triplet_margin_loss(x, y, z, reduction="none"), [(5, 7)] * 3),
+    "renorm": (lambda x: torch.renorm(x, 2, 0, 1.5), [(5, 7)]),
     "cosine similarity": (F.cosine_similarity, [(5, 7)] * 2),
 }
 

@@ -204,6 +204,30 @@ def test_loops_are_refused_by_the_reference(build):
         np.testing.assert_array_equal(one.run(model, inputs)["y"], [8, 8])
 
 
+@pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, BF16])
+@pytest.mark.parametrize("op", ["Softmax", "ReduceSum", "Gelu"])
+def test_onnx_reference_rounds_half_precision_behind_each_operator(build, dtype, op):
+    own = helper.tensor_dtype_to_np_dtype(dtype)
+    x = np.linspace(-3, 3, 600).reshape(1, 600).astype(own)
+    half = build([helper.make_node(op, ["x"], ["y"])], {"x": (dtype, x.shape)}, {"y": (dtype, None)})
+    single = build([helper.make_node(op, ["x"], ["y"])], {"x": (FLOAT, x.shape)}, {"y": (FLOAT, None)})
+    result, truth = (
+        resolve("onnx-reference")[0].run(model, {"x": fed})["y"] for model, fed in ((half, x), (single, x.astype("f4")))
+    )
+    assert result.dtype == own
+    np.testing.assert_array_equal(result, truth.astype(own))
+
+
+def test_onnx_reference_gathers_elements_of_long_axes(build):
+    data, index = np.arange(200.0, dtype=np.float32).reshape(2, 100), np.array([[99, -2, 0]])
+    model = build(
+        [helper.make_node("GatherElements", ["x", "i"], ["y"], axis=1)],
+        {"x": (FLOAT, data.shape), "i": (TensorProto.INT64, index.shape)},
+        {"y": (FLOAT, index.shape)},
+    )
+    np.testing.assert_array_equal(resolve("onnx-reference")[0].run(model, {"x": data, "i": index})["y"], [[99, 98, 0]])
+
+
 def test_session_is_kept_for_the_same_model(build):
     loaded = load_model(matmul(build, np.eye(2, dtype=np.float32)))
     one = OnnxRuntime("cpu", optimize=True)

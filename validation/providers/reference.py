@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import onnx
 import onnx.reference
+from onnx.reference.op_run import OpRun
 
 from ..models import LoadedModel, ModelLike, iter_nodes, load_model
 from .base import Array, Placement, ProviderError, UnsupportedByProvider
@@ -58,6 +60,17 @@ class OnnxReference:
         self._evaluator = self._model = None
 
 
+class GatherElements(OpRun):
+    """The operator for axes of any size: onnx's own chooses among 64 elements at most."""
+
+    op_domain = ""
+
+    def _run(self, data: Array, indices: Array, axis: int = 0) -> tuple[Array]:
+        axis %= data.ndim
+        reached = data[tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))]
+        return (np.take_along_axis(reached, indices, axis),)
+
+
 def _evaluator(model: LoadedModel) -> onnx.reference.ReferenceEvaluator:
     # onnx 1.23 concatenates scan outputs instead of stacking them.
     loops = sorted({node.op_type for node in iter_nodes(model.proto)} & {"Loop", "Scan"})
@@ -72,7 +85,7 @@ def _evaluator(model: LoadedModel) -> onnx.reference.ReferenceEvaluator:
         onnx.load_external_data_for_model(proto, model.folder)
     try:
         compute_in_float(proto.graph, dtypes(model.proto))
-        return onnx.reference.ReferenceEvaluator(proto)
+        return onnx.reference.ReferenceEvaluator(proto, new_ops=[GatherElements])
     except NotImplementedError as error:
         raise UnsupportedByProvider(f"onnx.reference lacks a part of the model: {error}") from error
     except (RuntimeError, TypeError, ValueError) as error:
