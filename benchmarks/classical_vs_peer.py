@@ -1,11 +1,12 @@
 """Tree models to ONNX, this package and the peers (skl2onnx, onnxmltools) side by side: ratios from one run.
 
-python benchmarks/classical_vs_peer.py [--models rf100 hgb100 ...] [--big] [--repeat 3]
+python benchmarks/classical_vs_peer.py [--models rf100 hgb100 ...] [--big] [--repeat 3] [--latency]
 
 For each model: CPU time to convert to the bytes of a file (best of interleaved runs), peak memory over the loaded
 model (a process for each), size of the file, latency in onnxruntime at batch 1 and 10,000 (one thread, interleaved,
-best of several). Neither side checks or compares while it is timed. ``ours`` is the default, in double where the source
-computes in double; ``float`` is the option ``float32``. Needs the extra ``peers``.
+best of several), beside it what the tree operator alone takes in double against float. Neither side checks or
+compares while it is timed. ``ours`` is the default, in double where the source computes in double; ``float`` is the
+option ``float32``. Needs the extra ``peers``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import io
+import itertools
 import resource
 import subprocess
 import sys
@@ -30,6 +32,9 @@ ROWS, FEATURES, OPSET = 10_000, 20, 21
 #: Goals: conversion at least so many times faster.
 GOALS = {"rf100": 30, "rf1000": 30, "rfr100": 30, "hgb100": 10, "xgb1000": 10, "lgb1000": 7}
 BIG = ("rf1000",)
+#: Settings of the latency: rows of a run, how far each run goes on through the rows, runs in one measurement (few, so
+#: that some measurements of many meet a quiet moment of the machine), and measurements for each of the repeats.
+SETTINGS = {"1, one row": (1, 0, 50, 40), "1, new rows": (1, 1, 50, 40), "10,000": (ROWS, 0, 1, 2)}
 
 
 def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -182,51 +187,96 @@ def _status(key: str) -> float:
     return int(line.split()[1]) / 1024
 
 
-def latencies(models: dict[str, bytes], rounds: int) -> dict[str, dict[int, float]]:
-    """Least milliseconds of a run at each batch, the models in turn.
+def kernel(model: bytes) -> bytes:
+    """The tree operator of a model alone, on rows as the operator takes them."""
+    import onnx
+    from onnx import helper
 
-    Sessions are made anew now and then: where a session's trees lie in memory alone can double the time of a row.
+    trees = next(n for n in onnx.load_from_string(model).graph.node if n.op_type == "TreeEnsemble")
+    held = {a.name: helper.get_attribute_value(a) for a in trees.attribute}
+    kind = held["nodes_splits"].data_type
+    width = FEATURES if max(held["nodes_featureids"]) < FEATURES else 2 * FEATURES  # with the negatives
+    given = helper.make_tensor_value_info(trees.input[0], kind, ["batch", width])
+    found = helper.make_tensor_value_info(trees.output[0], kind, ["batch", held["n_targets"]])
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", 5)]
+    graph = helper.make_graph([trees], "kernel", [given], [found])
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString()  # type: ignore[no-any-return]
+
+
+def tree_size(model: bytes) -> tuple[int, int]:
+    """Nodes of the trees, leaves among them, and the bytes that onnxruntime keeps of each."""
+    import onnx
+
+    trees = next(n for n in onnx.load_from_string(model).graph.node if n.op_type == "TreeEnsemble")
+    splits = next(a.t for a in trees.attribute if a.name == "nodes_splits")
+    roots = next(a.ints for a in trees.attribute if a.name == "tree_roots")
+    # feature, threshold, pointer to the true child, flags: aligned to 8 bytes
+    return 2 * splits.dims[0] + len(roots), 32 if splits.data_type == onnx.TensorProto.DOUBLE else 24
+
+
+def rows_of(session: Any) -> np.ndarray:
+    """`data`'s rows as a session takes them: the tree operator alone may take their negatives too."""
+    x, own = data()[0], session.get_inputs()[0]
+    if own.shape[1] == 2 * FEATURES:
+        x = np.concatenate([x, -x], axis=1)
+    return x.astype(np.float64) if own.type == "tensor(double)" else x
+
+
+def latencies(models: dict[str, bytes], repeat: int) -> dict[str, dict[str, float]]:
+    """Least milliseconds of a run in each setting, the models in turn.
+
+    At batch 1 both on one row again and again, whose way through the trees the processor soon knows by heart, and on
+    another row each time. Sessions are made anew now and then: where a session's trees lie in memory alone can double
+    the time of a row.
     """
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
-    x = data()[0]
-    found: dict[str, dict[int, float]] = {k: {} for k in models}
-    for _ in range(4):
+    found: dict[str, dict[str, float]] = {k: dict.fromkeys(SETTINGS, np.inf) for k in models}
+    for _ in range(2 * repeat):
         sessions = {k: ort.InferenceSession(m, options, providers=["CPUExecutionProvider"]) for k, m in models.items()}
-        for batch, inner in ((1, 300), (ROWS, 1)):
-            for _ in range(max(1, rounds // 4)):
-                for key, session in sessions.items():
-                    start = time.perf_counter()
-                    for _ in range(inner):
-                        session.run(None, {"X": x[:batch]})
-                    taken = (time.perf_counter() - start) / inner * 1000
-                    found[key][batch] = min(taken, found[key].get(batch, np.inf))
+        rows = {k: rows_of(session) for k, session in sessions.items()}
+        for setting, (batch, step, calls, times) in SETTINGS.items():
+            for i, key in itertools.product(range(times), models):
+                session, name = sessions[key], sessions[key].get_inputs()[0].name
+                first = [step * (i * calls + j) for j in range(calls)]
+                feeds = [{name: rows[key][at : at + batch]} for at in first]
+                start = time.perf_counter()
+                for feed in feeds:
+                    session.run(None, feed)
+                taken = (time.perf_counter() - start) / calls * 1000
+                found[key][setting] = min(taken, found[key][setting])
     return found
 
 
-def report(name: str, path: Path, repeat: int) -> None:
+def report(name: str, path: Path, repeat: int, latency: bool) -> None:
     """Measures one model and prints its ratios."""
     model = joblib.load(path)
-    times, files = dict.fromkeys(CONVERTERS, np.inf), {}
-    for way, convert in CONVERTERS.items():
-        files[way] = convert(model)
-    for _ in range(repeat):
-        for way, convert in CONVERTERS.items():
-            times[way] = min(times[way], seconds(lambda c=convert: c(model)))
-    memory = {way: peak(path, way) for way in CONVERTERS}
-    run = latencies(files, 4 * repeat)
-    size = {way: len(m) / 1e6 for way, m in files.items()}
-    print(f"{name:8} convert {_ratio(times, 1e3)} ms (goal 1/{GOALS[name]})")
-    print(f"{'':8} peak {_ratio(memory)} MB (goal 1/3), file {_ratio(size)} MB (goal 1/2.5)")
-    for batch in (1, ROWS):
-        a, b, c = (run[k][batch] for k in ("peer", "ours", "float"))
+    times = dict.fromkeys(CONVERTERS, np.inf)
+    files = {way: convert(model) for way, convert in CONVERTERS.items()}
+    if not latency:
+        for _ in range(repeat):
+            for way, convert in CONVERTERS.items():
+                times[way] = min(times[way], seconds(lambda c=convert, m=model: c(m)))
+        memory = {way: peak(path, way) for way in CONVERTERS}
+        size = {way: len(m) / 1e6 for way, m in files.items()}
+        print(f"{name:8} convert {_ratio(times, 1e3)} ms (goal 1/{GOALS[name]})")
+        print(f"{'':8} peak {_ratio(memory)} MB (goal 1/3), file {_ratio(size)} MB (goal 1/2.5)")
+    del model
+    gc.collect()
+    kernels = {f"{way} kernel": kernel(files[way]) for way in ("ours", "float")}
+    run = latencies(files | kernels, repeat)
+    print(f"{name:8} {'batch':>12} {'peer':>9} {'ours':>9} {'float':>9} {'ours/peer':>10} {'float/peer':>10} "
+          f"{'ours/float':>10} {'of kernels':>10}")  # fmt: skip
+    for setting in SETTINGS:
+        a, b, c, d, e = (run[k][setting] for k in (*CONVERTERS, *kernels))
         print(
-            f"{'':8} batch {batch}: {a:.4g} -> {b:.4g} ms ({b / a:.2f}x the peer's, goal 1.05), float {c:.4g} ms "
-            f"({c / a:.2f}x; ours {b / c:.2f}x float, goal 1.15)",
-            flush=True,
+            f"{'':8} {setting:>12} {a:9.4g} {b:9.4g} {c:9.4g} {b / a:10.2f} {c / a:10.2f} {b / c:10.2f} {d / e:10.2f}"
         )
+    (nodes, wide), (_, narrow) = tree_size(files["ours"]), tree_size(files["float"])
+    sizes = f"{nodes * wide / 1e6:.1f} MB as ours, {nodes * narrow / 1e6:.1f} MB as float"
+    print(f"{'':8} ms; goals 1.05, 1.05, 1.15; kernels: {nodes} nodes, {sizes}", flush=True)
 
 
 def _ratio(found: dict[str, float], scale: float = 1.0) -> str:
@@ -243,6 +293,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=GOALS, default=[n for n in GOALS if n not in BIG])
     parser.add_argument("--big", action="store_true", help="the forest of 1000 trees too")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--latency", action="store_true", help="only the latency in onnxruntime")
     parser.add_argument("--keep", type=Path, help="folder to keep the trained models in")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -255,7 +306,7 @@ def main() -> None:
             path = keep / f"{name}.joblib"
             if not path.exists():
                 joblib.dump(train(name), path)
-            report(name, path, options.repeat)
+            report(name, path, options.repeat, options.latency)
 
 
 if __name__ == "__main__":
