@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..builder import GraphBuilder
-from ..ml.distances import nearest_by_products, squared_by_products
+from ..ml.distances import nearest_by_products, nearest_pairwise, squared_by_products
 from ..ml.dtypes import as_float, cast, common
 from ..registry import symbolic
 from ..value import Value
@@ -59,7 +59,7 @@ def nearest_centre(g: GraphBuilder, x: Features, est: Any) -> Methods:
     read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of these acts after the fit
     rows = matrix(g, x)
     if len(est.cluster_centers_):
-        return Methods({"predict": lambda: nearest_by_products(g, rows, np.asarray(est.cluster_centers_))})
+        return Methods({"predict": lambda: nearest_pairwise(g, rows, np.asarray(est.cluster_centers_))})
     return Methods({"predict": lambda: g.expand(g.constant(np.array([-1])), [rows.dim(0)])})
 
 
@@ -70,7 +70,7 @@ def birch(g: GraphBuilder, x: Features, est: Any) -> Methods:
     rows, centres = matrix(g, x), np.asarray(est.subcluster_centers_)
     found = np.asarray(est.subcluster_labels_).astype(np.int64)
     return Methods({
-        "predict": lambda: g.Gather(found, nearest_by_products(g, rows, centres), axis=0),
+        "predict": lambda: g.Gather(found, nearest_pairwise(g, rows, centres), axis=0),
         "transform": lambda: _to_each(g, as_float(g, rows), centres),
     })  # fmt: skip
 

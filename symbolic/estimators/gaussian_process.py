@@ -196,7 +196,7 @@ def gaussian_process_classifier(g: GraphBuilder, x: Features, est: Any) -> Class
     each = g.Concat(*(g.Unsqueeze(probability(), [1]) for _, probability in parts), axis=1)
     if params.multi_class == "one_vs_rest":
         proba = g.Div(each, g.ReduceSum(each, [1], keepdims=1))
-        return Classified(g.ArgMax(each, axis=1, keepdims=0, select_last_index=1), est.classes_, proba)
+        return Classified(labels.first_greatest(g, each), est.classes_, proba)
     second = g.Concat(*(g.Unsqueeze(mean, [1]) for mean, _ in parts), axis=1)
     scores = one_versus_rest(g, g.LessOrEqual(second, np.float64(0)), each, count)
     return Classified(labels.first_greatest(g, scores), est.classes_)

@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from ..builder import GraphBuilder
 from ..ml import labels
+from ..ml.distances import nearest_pairwise
 from ..ml.dtypes import concat, double
 from ..registry import symbolic
 from ..value import Value
@@ -158,10 +159,7 @@ def output_code(g: GraphBuilder, x: Features, est: Any) -> Classified:
     read(g, est, "estimator", ignore=("code_size",))
     scores = [double(g, _binary(g, m, call(g, m, x, name))) for name, m in _members(est)]
     joined = g.Concat(*(g.Unsqueeze(s, [1]) for s in scores), axis=1)
-    codes = np.asarray(est.code_book_, np.float64)
-    products = g.MatMul(joined, np.ascontiguousarray(-2.0 * codes.T))
-    nearest = g.ArgMin(g.Add(products, np.sum(codes * codes, axis=1)), axis=1, keepdims=0)
-    return Classified(nearest, est.classes_)
+    return Classified(nearest_pairwise(g, joined, est.code_book_), est.classes_)
 
 
 # --- several columns of y ------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ..ml.distances import (
     Metric,
     distances,
     from_reduced,
-    nearest_by_products,
+    nearest_pairwise,
     reduced,
     reduced_radius,
     squared_by_products,
@@ -261,7 +261,7 @@ def nearest_centroid(g: GraphBuilder, x: Features, est: Any) -> Classified:
     index = labels.first_greatest(g, joint)
     if np.isclose(est.class_prior_, 1 / count).all():
         if metric.name == "euclidean":
-            index = nearest_by_products(g, rows, est.centroids_)
+            index = nearest_pairwise(g, rows, est.centroids_)
         else:
             plain = distances(g, rows, est.centroids_, metric)
             assert plain is not None

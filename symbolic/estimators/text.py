@@ -57,8 +57,9 @@ def _weighed(g: GraphBuilder, counts: Value, est: Any) -> Value:
     if params.norm is None:
         return rows
     wide = cast(g, rows, ir.DataType.DOUBLE)
-    if params.norm == "l2":
-        norm = g.Sqrt(g.ReduceSum(g.Mul(wide, wide), [1], keepdims=1))
+    if params.norm == "l2":  # squares in the dtype of the rows, summed in double
+        squares = cast(g, g.Mul(rows, rows), ir.DataType.DOUBLE)
+        norm = g.Sqrt(g.ReduceSum(squares, [1], keepdims=1))
     elif params.norm == "l1":
         norm = g.ReduceSum(g.Abs(wide), [1], keepdims=1)
     else:

@@ -182,10 +182,18 @@ def squared_by_products(g: GraphBuilder, x: Value, y: np.ndarray) -> Value:
 
 
 def nearest_by_products(g: GraphBuilder, x: Value, y: np.ndarray) -> Value:
-    """Index of the nearest known row, the first of the nearest, ranked by ``y.y - 2 x.y``: int64[batch]."""
+    """``KMeans``: the nearest known row, the first of the nearest, ranked by ``y.y - 2 x.y``: int64[batch]."""
     known = np.asarray(y, np.float64)
     crossed = g.MatMul(double(g, x), np.ascontiguousarray(-2.0 * known.T))
     return g.ArgMin(g.Add(crossed, np.sum(known * known, axis=1)), axis=1, keepdims=0)
+
+
+def nearest_pairwise(g: GraphBuilder, x: Value, y: np.ndarray) -> Value:
+    """``pairwise_distances_argmin(x, y)``: int64[batch].
+
+    The sum with ``x.x`` makes equals of known rows to which the way is nearly the same far away.
+    """
+    return g.ArgMin(squared_by_products(g, x, y), axis=1, keepdims=0)
 
 
 def unit_rows(g: GraphBuilder, x: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from estimator_check import assert_same, data
+from estimator_check import assert_same, build, data, load, sessions
 from sklearn import kernel_approximation as ka
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
@@ -114,3 +114,13 @@ def test_refusals():
             est.set_params(kernel=lambda a, b: a @ b.T)
         with pytest.raises(UnsupportedOps, match=word):
             assert_same(est.fit(x, y), x, (21,))
+
+
+def test_gaussian_process_classification_far_from_all_data():
+    x, y = data("iris", "float64")
+    model = GaussianProcessClassifier(RBF(), optimizer=None).fit(x, WORDS[y])
+    far = np.concatenate([x, x * 100, -x * 1000])  # there all classes are equally likely, and the first one is taken
+    assert_same(model, far, [21], limit=1e-8)
+    (session, _) = sessions(build(load(model, far), 21))
+    label, _ = session.run(None, {"X": far})
+    assert np.array_equal(label, model.predict(far))

@@ -169,3 +169,10 @@ def test_token_patterns(pattern, token, least, most, bounded):
 @pytest.mark.parametrize("pattern", [r"\w*", r"\b\w+", r"\w{2,4}?", r"(?i)[a-z]+", r"ab|c", r"\b\S+\b", r"(?<=x)\w+"])
 def test_other_token_patterns(pattern):
     assert token_rule(pattern) is None
+
+
+def test_squares_of_counts_are_taken_in_their_dtype():
+    x = np.array([[1e30, 2e30, 0], [3, 4, 0], [0, 0, 0]], np.float32)
+    model = TfidfTransformer(use_idf=False).fit(x)
+    (found,) = sessions(build(load(model, x), 21))[0].run(None, {"X": x})
+    assert np.array_equal(found, model.transform(x).toarray())  # 0: the norm overflows in scikit-learn, too

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from estimator_check import assert_same, data
+from estimator_check import assert_same, build, data, load, sessions
 from sklearn import cluster, covariance, mixture
 from sklearn import decomposition as dc
 from sklearn.ensemble import IsolationForest, RandomTreesEmbedding
 from sklearn.linear_model import SGDOneClassSVM
+from sklearn.neighbors import NearestCentroid
 from sklearn.neural_network import BernoulliRBM
 from sklearn.random_projection import SparseRandomProjection
 
@@ -93,3 +94,20 @@ def test_codes_that_are_refused():
     est = dc.DictionaryLearning(4, transform_algorithm="lasso_lars", max_iter=2, random_state=0).fit(x)
     with pytest.raises(UnsupportedOps, match="lasso_lars"):
         assert_same(est, x, (21,))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [cluster.Birch(), cluster.MeanShift(bandwidth=3), cluster.AffinityPropagation(random_state=0), NearestCentroid()],
+    ids=str,
+)
+def test_far_away_all_centres_are_equally_near(model):
+    x, y = data("iris", "float64")
+    x, y = x[::2], y[::2]
+    far = np.concatenate([x, x * 1e3, x * 1e18])
+    model.fit(x, y)
+    for dtype in ("float64", "float32"):
+        source = load(model, far.astype(dtype), methods="predict")
+        for session in sessions(build(source, 21)):
+            (found,) = session.run(None, {"X": far.astype(dtype)})
+            assert np.array_equal(found, model.predict(far.astype(dtype)))
