@@ -8,7 +8,7 @@ from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
 from ..xla.functions import atan2 as arc_tangent
-from .precision import rounded_once
+from .precision import rounded_once, scalar_in_float
 from .promotion import (
     DataType,
     Scalar,
@@ -79,6 +79,7 @@ def rsub(g: GraphBuilder, self: Scalar, other: Scalar, alpha: Scalar = 1) -> Val
 
 
 @symbolic("aten", "mul", "multiply")
+@scalar_in_float
 def mul(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
     """aten::mul.Tensor(Tensor self, Tensor other) -> Tensor"""
     a, b = promoted(g, self, other)
@@ -86,6 +87,7 @@ def mul(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
 
 
 @symbolic("aten", "div", "divide", "true_divide")
+@scalar_in_float
 def div(g: GraphBuilder, self: Scalar, other: Scalar, rounding_mode: str | None = None) -> Value:
     """aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"""
     if rounding_mode == "floor":
@@ -102,6 +104,7 @@ def _trunc(g: GraphBuilder, x: Value) -> Value:
 
 
 @symbolic("aten", "floor_divide")
+@scalar_in_float
 def floor_divide(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
     """aten::floor_divide(Tensor self, Tensor other) -> Tensor"""
     a, b = promoted(g, self, other)

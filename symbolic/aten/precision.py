@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from ..builder import GraphBuilder
+from ..dims import Dim
 from ..value import Value
-from .promotion import DataType, is_float, result_type
+from .promotion import DataType, Scalar, is_float, result_type
 from .promotion import cast as as_dtype
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,6 +45,37 @@ def rounded_once(function: Function) -> Function:
         return _rounded(g, function(g, *(_widened(g, o) for o in operands), **wide), dtype)
 
     return cast(Function, computed)
+
+
+def scalar_in_float(function: Function) -> Function:
+    """Takes the second operand in float32 where it is a scalar that half precision doesn't hold.
+
+    torch multiplies and divides by numbers so: 0.3 isn't rounded to bfloat16 first.
+    """
+    once = rounded_once(function)
+
+    @wraps(function)
+    def computed(g: GraphBuilder, self: Scalar, other: Scalar, *settings: Any, **attributes: Any) -> Any:
+        lost = isinstance(self, Value) and is_half(self) and not _holds(self.element, other)
+        chosen = once if lost and result_type(self, other) in HALVES else function
+        return chosen(g, self, other, *settings, **attributes)
+
+    return cast(Function, computed)
+
+
+def _holds(dtype: DataType, operand: Scalar) -> bool:
+    """Whether a scalar is known to be a number of the dtype; tensors with axes are cast in any case."""
+    if isinstance(operand, Value):
+        if operand.rank or operand.dtype == dtype:
+            return True
+        if operand.array is None:
+            return False
+        operand = operand.array.item()
+    if isinstance(operand, Dim):
+        return False
+    with np.errstate(over="ignore"):
+        held = float(np.array(operand).astype(dtype.numpy()))
+    return held == operand or held != held
 
 
 def _values(operand: Any) -> Iterator[Value]:
