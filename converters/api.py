@@ -168,10 +168,7 @@ def to_onnx(
         single.check_use(frontend.name, via)
     with stages("load"), _advised(frontend.name, via):
         source = frontend.load(model, inputs, options)
-    if via is not None:
-        from .via import ViaSource, find_peer
-
-        source = ViaSource(source, find_peer(via, source.framework), model, inputs, options)
+    source = source if via is None else _through_peer(via, source, model, inputs, options)
     with stages("translate"), gc_paused(), _advised(frontend.name, via):
         g = GraphBuilder(opset)
         g.float_trees = float32
@@ -196,6 +193,13 @@ def to_onnx(
         with stages("save"):
             result.save(output)
     return result
+
+
+def _through_peer(via: str, source: Source, model: Any, inputs: Any, options: Options) -> Source:
+    """The source, but translated by another converter."""
+    from .via import ViaSource, find_peer
+
+    return ViaSource(source, find_peer(via, source.framework), model, inputs, options)
 
 
 def compare(

@@ -62,12 +62,7 @@ def read_rows(
     if kind not in ("matrix", "columns"):
         raise InputSpecError(f"frame={kind!r}: it is matrix or columns")
     if kind == "columns":
-        if known is None or not (hasattr(inputs, "columns") and hasattr(inputs, "iloc")):
-            raise InputSpecError("frame=columns makes an input of each column of a DataFrame: pass one as X")
-        frame = in_order(inputs, names)
-        if frame.shape[1] != features:
-            raise InputSpecError(f"X has {frame.shape[1]} columns, the model takes {features}")
-        return read_labelled(_some(frame), known, options)
+        return _columns(features, names, inputs, options, known)
     if inputs is None:
         dtype = str(options.extra.get("dtype", "float32"))
         if dtype not in _DTYPES:
@@ -85,6 +80,18 @@ def read_rows(
         raise InputSpecError(f"the model takes numbers, not {spec.dtype}")
     (name,) = renamed([spec.name], options.input_names, "input")
     return Rows(TensorSpec(name, spec.dtype, (_symbol(spec, options), features)), samples)
+
+
+def _columns(
+    features: int, names: Sequence[str] | None, inputs: Any, options: Options, known: Known | None
+) -> LabelRows:
+    """An input for each column of a DataFrame."""
+    if known is None or not (hasattr(inputs, "columns") and hasattr(inputs, "iloc")):
+        raise InputSpecError("frame=columns makes an input of each column of a DataFrame: pass one as X")
+    frame = in_order(inputs, names)
+    if frame.shape[1] != features:
+        raise InputSpecError(f"X has {frame.shape[1]} columns, the model takes {features}")
+    return read_labelled(_some(frame), known, options)
 
 
 def read_rounds(options: Options) -> tuple[int, int] | None:

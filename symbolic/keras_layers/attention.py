@@ -161,14 +161,17 @@ def _attend(
             g, query, weights["gate_dense/kernel"], weights.get("gate_dense/bias", use_bias), heads[0], sizes[2]
         )
         y = g.Mul(y, g.Sigmoid(nn.join_heads(g, gate)))
-    kernel = weights["output_dense/kernel"]
-    out = kernel.dim(2)
-    assert isinstance(out, int)
-    y = g.MatMul(y, reshaped(g, kernel, [heads[0] * sizes[2], out]))
-    bias = weights.get("output_dense/bias", use_bias)
-    y = y if bias is None else g.Add(y, bias)
+    y = _projected_out(g, y, weights["output_dense/kernel"], weights.get("output_dense/bias", use_bias))
     with_mask(g, y, own)
     return (y, scores) if with_scores else y
+
+
+def _projected_out(g: GraphBuilder, heads: Value, kernel: Value, bias: Value | None) -> Value:
+    """Joined heads times a kernel (heads, size, out)."""
+    count, size, out = (kernel.dim(axis) for axis in range(3))
+    assert isinstance(count, int) and isinstance(size, int) and isinstance(out, int)
+    y: Value = g.MatMul(heads, reshaped(g, kernel, [count * size, out]))
+    return y if bias is None else g.Add(y, bias)
 
 
 def _score_with_masks(

@@ -264,13 +264,11 @@ def _binary_int8(g: GraphBuilder, op: str, x: Value, y: Value, activation: int, 
     (first, first_zero), (second, second_zero) = one(g, x, op), one(g, y, op)
     out, zero = one(g, result[1], op)
     bounds = integer_range(g, activation, result, op)
-    a, b = (
-        g.Sub(g.Cast(channels_first(g, v) if v.channels_first is not None and x.rank == y.rank else v, to=_T.INT64), z)
-        for v, z in ((x, first_zero), (y, second_zero))
-    )
-    if x.rank == y.rank and (x.channels_first is None) != (y.channels_first is None):
-        a, b = (g.Sub(g.Cast(v, to=_T.INT64), z) for v, z in ((x, first_zero), (y, second_zero)))
     twins = x.rank == y.rank and x.channels_first is not None and y.channels_first is not None
+    a, b = (
+        g.Sub(g.Cast(channels_first(g, v) if twins else v, to=_T.INT64), zero_point)
+        for v, zero_point in ((x, first_zero), (y, second_zero))
+    )
     if op == "MUL":
         total = rescaled(g, g.Mul(a, b), [float(first) * float(second) / float(out)])
     else:  # both on the scale of twice the larger one, with 20 more bits
