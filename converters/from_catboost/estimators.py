@@ -8,7 +8,7 @@ import numpy as np
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import MissingOp, UnsupportedOps
-from ...symbolic.estimators.calling import DIALECT, Classified, Features, matrix
+from ...symbolic.estimators.calling import DIALECT, Classified, Features, MultiClassified, matrix
 from ...symbolic.registry import symbolic
 from ...symbolic.value import Value
 from . import read_live
@@ -25,13 +25,14 @@ def _read(est: Any) -> CatModel:
 
 
 @symbolic(DIALECT, "catboost.core.CatBoostClassifier")
-def catboost_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified:
+def catboost_classifier(g: GraphBuilder, x: Features, est: Any) -> Classified | MultiClassified:
     """CatBoostClassifier.predict_proba(X): the loss function's probabilities"""
     model = _read(est)
     require(model, "classifier", g.opset)
     raw = raw_values(g, matrix(g, x), model)
     classes = np.arange(2) if model.classes is None else model.classes
-    return Classified(class_index(g, raw, model), classes, predict(g, raw, model, "classifier"))
+    index, shares = class_index(g, raw, model), predict(g, raw, model, "classifier")
+    return MultiClassified(index, shares) if index.rank == 2 else Classified(index, classes, shares)
 
 
 @symbolic(DIALECT, "catboost.core.CatBoostRegressor")

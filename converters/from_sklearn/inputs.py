@@ -30,6 +30,7 @@ class Layout:
         samples: Rows of the given X.
         missing: The strings "nan" and "None" stand for missing values, which ONNX strings don't have.
         categories: Column of X -> its categories, where pandas keeps it as such.
+        sparse: The estimator is given a sparse matrix, which holds all numbers but zero.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Layout:
     samples: Arrays | None = None
     missing: bool = False
     categories: dict[Any, list[Any]] = field(default_factory=dict)
+    sparse: bool = False
 
     def rows(self, inputs: Mapping[str, np.ndarray]) -> Any:
         """What the estimator is given: array, DataFrame or list of strings."""
@@ -46,6 +48,10 @@ class Layout:
             arrays = [_with_missing(a) if a.dtype == object else a for a in arrays]
         if self.kind == "text":
             return [str(t) for t in arrays[0]]
+        if self.sparse:
+            from scipy.sparse import csr_array
+
+            return csr_array(arrays[0])
         if self.columns is None or self.kind == "labels":
             return arrays[0]
         import pandas as pd
@@ -109,7 +115,8 @@ def _batch_symbol(specs: Sequence[TensorSpec], options: Options) -> str:
 
 
 def _from_array(model: Any, x: Any) -> Layout:
-    if hasattr(x, "toarray"):
+    sparse = hasattr(x, "toarray")
+    if sparse:
         x = x.toarray()
     array = np.asarray(x)
     if takes_labels(model):
@@ -122,7 +129,7 @@ def _from_array(model: Any, x: Any) -> Layout:
     _check_width(model, array.shape[1])
     array = _tensor(array, "X")
     spec = TensorSpec("X", _dtype_name(array), ("batch", array.shape[1]))
-    return Layout("matrix", [spec], _fit_names(model), {"X": _some(array)})
+    return Layout("matrix", [spec], _fit_names(model), {"X": _some(array)}, sparse=sparse)
 
 
 def _from_frame(model: Any, frame: Any, kind: str) -> Layout:

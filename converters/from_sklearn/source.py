@@ -10,7 +10,7 @@ import numpy as np
 
 from ...symbolic.builder import GraphBuilder
 from ...symbolic.errors import CaptureError, TranslationError
-from ...symbolic.estimators.calling import Classified, Features, Frame, call, name_of, require, values, walk
+from ...symbolic.estimators.calling import Classified, Features, Frame, Sparse, call, name_of, require, values, walk
 from ...symbolic.value import Value
 from ..base import Arrays, Options, Source, renamed, type_names
 from .inputs import Layout
@@ -73,7 +73,7 @@ class SklearnSource(Source):
         """Builds the model."""
         require(self.model, _place(self.model), g.opset)
         inputs = [g.input(s.name, s.dtype, s.shape) for s in self.specs]
-        x: Features = inputs[0]
+        x: Features = Sparse(inputs[0]) if self.layout.sparse else inputs[0]
         if self.layout.kind == "columns":
             assert self.layout.columns is not None
             x = Frame(tuple(self.layout.columns), tuple(inputs))

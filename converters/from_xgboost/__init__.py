@@ -61,8 +61,18 @@ class XgboostFrontend(Frontend):
             if hasattr(model, "get_booster"):
                 missing = float(options.extra.get("missing", getattr(model, "missing", np.nan)))
             what = f"{type(model).__name__} of XGBoost ({found.booster}, {found.objective})"
+        if hasattr(inputs, "tocsr"):
+            inputs = _dense(inputs)
         rows = read_rows(found.features, found.names, inputs, options, _known(found, inputs))
         return XgboostSource(found, rows, native, missing, options, what)
+
+
+def _dense(x: Any) -> np.ndarray:
+    """A sparse matrix with NaN for what it doesn't hold, which XGBoost takes for missing."""
+    held = x.tocoo()
+    found = np.full(held.shape, np.nan, held.dtype if held.dtype.kind == "f" else np.float64)
+    found[held.row, held.col] = held.data
+    return found
 
 
 def _known(model: XgbModel, x: Any) -> Known:

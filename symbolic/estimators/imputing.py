@@ -21,8 +21,8 @@ def simple_imputer(g: GraphBuilder, x: Features, est: Any) -> Features:
     params = read(
         g, est, "missing_values", "strategy", "add_indicator", "keep_empty_features", ignore=("fill_value",)
     )  # fmt: skip
-    if isinstance(x, Sparse):
-        raise unsupported(g, est, "it is given a sparse matrix")
+    if isinstance(x, Sparse):  # the numbers that it holds, filled in the same way
+        return Sparse(matrix(g, simple_imputer(g, x.value, est)))
     rows = matrix(g, x)
     if params.strategy in ("mean", "median"):
         rows = as_float(g, rows)

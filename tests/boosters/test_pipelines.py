@@ -11,16 +11,18 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from booster_check import assert_exact
 from estimator_check import build, sessions
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_wine
 from sklearn.ensemble import StackingRegressor, VotingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from anyonnx import to_onnx
 from anyonnx.converters.api import make_frontend
@@ -202,3 +204,56 @@ def test_categories_behind_a_transformer_that_keeps_the_frame(library: str) -> N
         [("s", StandardScaler(), ["price", "count"])], remainder="passthrough", verbose_feature_names_out=False
     ).set_output(transform="pandas")
     assert_exact("sklearn", make_pipeline(scaled, coloured(library)).fit(frame, y), frame, dtypes=[None])
+
+
+# --- sparse matrices -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", QUIET)
+def test_behind_transformers_that_give_sparse_matrices(library: str) -> None:
+    frame, y = shop()
+    words = frame["colour"].cat.add_categories("none").fillna("none").astype(object)
+    frame = pd.DataFrame({"colour": words, "count": frame["count"] - 4.0})
+    for threshold in (0, 1):  # what a sparse matrix doesn't hold is missing to XGBoost, and 0 to the others
+        encoded = ColumnTransformer(
+            [("e", OneHotEncoder(handle_unknown="ignore"), ["colour"])],
+            remainder=MaxAbsScaler(), sparse_threshold=threshold,
+        )  # fmt: skip
+        model = make_pipeline(encoded, make(library, "Classifier")).fit(frame, y)
+        assert scipy.sparse.issparse(model[0].transform(frame)) == bool(threshold)
+        assert_exact("sklearn", model, frame, dtypes=[None])
+    if library != "lightgbm":  # it takes no counts of whole numbers
+        texts = [f"{w} {'new' if n > 0 else 'old'}" for w, n in zip(words, frame["count"], strict=True)]
+        model = make_pipeline(CountVectorizer(), make(library, "Classifier")).fit(texts, y)
+        assert_exact("sklearn", model, np.array(texts, object), opsets=[21], dtypes=[None])
+
+
+def test_sparse_rows() -> None:
+    r = np.random.default_rng(0)
+    rows = scipy.sparse.csr_array(np.where(r.random((200, 6)) < 0.5, 0, r.normal(size=(200, 6))))
+    y = (rows[:, [0]].toarray()[:, 0] > 0).astype(int)
+    for library in ("xgboost", "lightgbm"):
+        for model in (
+            make_pipeline(MaxAbsScaler(), make(library, "Classifier")),
+            make_pipeline(SimpleImputer(missing_values=5), make(library, "Classifier")),
+        ):
+            made = to_onnx(model.fit(rows, y), rows)
+            (session, _) = sessions(made.proto())
+            assert np.array_equal(session.run(None, {"X": rows.toarray()})[0], model.predict(rows))
+    model = make("xgboost", "Classifier").fit(rows, y)
+    source = make_frontend("xgboost").load(model, rows, Options(21))
+    assert np.isnan(source.samples["X"]).mean() > 0.4
+    assert np.array_equal(source.run(source.samples)["label"], model.predict(rows))
+
+
+def test_forests_and_several_labels_of_the_libraries() -> None:
+    x, y = wine()
+    xgb, cat = pytest.importorskip("xgboost"), pytest.importorskip("catboost")
+    several = np.stack([y > 0, y > 1], axis=1).astype(int)
+    for model, target in (
+        (xgb.XGBRFClassifier(n_estimators=5, n_jobs=1), y),
+        (xgb.XGBRFRegressor(n_estimators=5, n_jobs=1), x[:, 0]),
+        (make("xgboost", "Classifier"), several),
+        (cat.CatBoostClassifier(loss_function="MultiLogloss", **QUIET["catboost"]), several),
+    ):
+        assert_exact("sklearn", make_pipeline(StandardScaler(), model).fit(x, target), x, dtypes=["float64"])
