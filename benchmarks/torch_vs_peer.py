@@ -231,7 +231,7 @@ def report(rows: list[dict[str, Any]]) -> None:
         timing = row.get("latency")
         cells = [
             row["model"], f"{seconds['export']:.2f}", f"{seconds['ours']:.2f}",
-            f"{100 * (seconds['ours'] / seconds['export'] - 1):.0f} %", f"{seconds['peer']:.2f}",
+            f"{100 * (seconds['ours'] / seconds['export'] - 1):.0f} %", f"{seconds['peer']:.2f}" if peer else "-",
             ratio(seconds["ours"], seconds["peer"]),
         ]  # fmt: skip
         cells += [

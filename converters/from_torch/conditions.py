@@ -45,7 +45,7 @@ class Conditions:
         return self._names.get(str(symbol), str(symbol))
 
     def _holds(self, condition: Any, sizes: Mapping[str, int]) -> bool:
-        import sympy
+        import sympy  # type: ignore[import-untyped]
 
         known = {s: sympy.Integer(sizes[self._name(s)]) for s in condition.free_symbols if self._name(s) in sizes}
         try:

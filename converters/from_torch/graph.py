@@ -13,7 +13,6 @@ import onnx_ir as ir
 
 from ...symbolic.adapt import run_symbolic
 from ...symbolic.builder import GraphBuilder
-from ...symbolic.complex.number import Complex
 from ...symbolic.dims import Dim
 from ...symbolic.errors import CaptureError, MissingOp, TranslationError, UnsupportedOps
 from ...symbolic.registry import Symbolic, registry
@@ -395,7 +394,7 @@ class Walk:
             )
         return result
 
-    def _tensor(self, result: Value | Complex, said: Any) -> Value | Complex:
+    def _tensor(self, result: Any, said: Any) -> Any:
         return complex_nodes.expected(self.g, result, onnx_dtype(said.dtype), self.dims.sizes(said.shape))
 
     def _size(self, value: Any) -> Any:

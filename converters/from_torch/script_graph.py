@@ -194,7 +194,7 @@ class ScriptWalk:
 
     # --- tensors -----------------------------------------------------------------------------------------------------
 
-    def tensor(self, value: Value | Complex) -> Tensor:
+    def tensor(self, value: Value | Complex | Quantized) -> Tensor:
         """A value as a new tensor of the program."""
         return self.memory.tensor(value)
 

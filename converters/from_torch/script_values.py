@@ -16,6 +16,7 @@ from ...symbolic.builder import GraphBuilder
 from ...symbolic.complex.number import Complex
 from ...symbolic.dims import Dim
 from ...symbolic.errors import TranslationError
+from ...symbolic.quantized.tensor import Quantized
 from ...symbolic.value import Value
 
 #: A number of the program: known, a size, or computed in the graph (int64, double or bool without axes).
@@ -55,7 +56,7 @@ class Tensor(Mutable):
 
     __slots__ = ("attribute", "base", "born", "lost", "replay", "scatter", "seen", "value")
 
-    def __init__(self, value: Value | Complex, born: int, attribute: str = ""):
+    def __init__(self, value: Value | Complex | Quantized, born: int, attribute: str = ""):
         # a complex tensor is handed on like any other: the type says Value for the sake of the many that aren't
         self.value: Any = value
         self.born, self.attribute = born, attribute
@@ -207,7 +208,7 @@ class Memory:
 
     # --- making ------------------------------------------------------------------------------------------------------
 
-    def tensor(self, value: Value | Complex) -> Tensor:
+    def tensor(self, value: Value | Complex | Quantized) -> Tensor:
         """A new tensor."""
         return Tensor(value, self.now)
 
@@ -220,7 +221,7 @@ class Memory:
         return Table(items, self.now)
 
     def view(
-        self, base: Tensor, value: Value | Complex, replay: Callable[[Value], Value],
+        self, base: Tensor, value: Value | Complex | Quantized, replay: Callable[[Value], Value],
         scatter: Callable[[Value, Value], Value] | None,
     ) -> Tensor:  # fmt: skip
         """A tensor that looks at the memory of another."""

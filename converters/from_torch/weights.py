@@ -27,8 +27,8 @@ class Weights:
         self._made: dict[Any, Value] = {}
         self._alive: list[Any] = []  # addresses stay unique while their tensors live
 
-    def value(self, name: str, tensor: Any) -> Value | Complex | Quantized:
-        """The initializer of a tensor, named by its first name; of a complex one two, of a quantised one its levels."""
+    def value(self, name: str, tensor: Any) -> Any:
+        """The initializer of a tensor, named by its first name; two for a Complex, the levels for a Quantized."""
         tensor = tensor.detach()
         if tensor.is_quantized:
             return self._quantized(name, tensor)
@@ -63,8 +63,8 @@ class Weights:
         by_channel = tensor.qscheme() in (torch.per_channel_affine, torch.per_channel_symmetric)
         scale = to_numpy(tensor.q_per_channel_scales()) if by_channel else np.array(tensor.q_scale())
         zero = to_numpy(tensor.q_per_channel_zero_points()) if by_channel else np.array(tensor.q_zero_point())
-        scale, zero = self._g.constant(scale.astype(np.float32)), self._g.constant(zero, levels.element)
-        return from_levels(self._g, levels, scale, zero, tensor.q_per_channel_axis() if by_channel else None)
+        step, origin = self._g.constant(scale.astype(np.float32)), self._g.constant(zero, levels.element)
+        return from_levels(self._g, levels, step, origin, tensor.q_per_channel_axis() if by_channel else None)
 
 
 def to_numpy(value: Any) -> np.ndarray:
