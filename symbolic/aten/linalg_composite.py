@@ -246,7 +246,7 @@ def linalg_cond(g: GraphBuilder, self: Value, p: float | str | None = None) -> V
 def svd_with_v(g: GraphBuilder, self: Value, some: bool = True, compute_uv: bool = True) -> tuple[Value, Value, Value]:
     """aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)"""
     if compute_uv:
-        u, values, vh = svd.svd(g, self, full=not some)
+        u, values, vh = svd.svd(g, self, full=not some, signs=True)
         return u, values, swapped(g, vh)
     batch, zero = sizes_of(g, self, -2), g.constant(0.0, self.element)
     u, v = (g.expand(zero, [*batch, size, size]) for size in (fixed(self, -2), fixed(self, -1)))

@@ -49,7 +49,7 @@ def ormqr(
 def linalg_eigh(g: GraphBuilder, A: Value, UPLO: str = "L", compute_v: bool = True) -> tuple[Value, Value]:
     """aten::_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)"""
     # the signs of eigenvectors are torch's own up to order 25
-    values, vectors = eigh.eigh(g, A, lower=UPLO.upper() == "L", vectors=compute_v)
+    values, vectors = eigh.eigh(g, A, lower=UPLO.upper() == "L", vectors=compute_v, signs=True)
     return values, empty(g, A) if vectors is None else vectors
 
 
@@ -58,10 +58,10 @@ def linalg_svd(
     g: GraphBuilder, A: Value, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None
 ) -> tuple[Value, Value, Value]:
     """aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, ...) -> (Tensor, Tensor, Tensor)"""
-    # `driver` chooses between methods; the signs of pairs of singular vectors may be others than torch's
+    # `driver` chooses between methods; the signs are those of the usual one, up to order 25
     if not compute_uv:
         return empty(g, A), svd.singular_values(g, A), empty(g, A)
-    return svd.svd(g, A, full=full_matrices)
+    return svd.svd(g, A, full=full_matrices, signs=True)
 
 
 @symbolic("aten", "linalg_polar")

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..value import Value
 from .hessenberg import balanced, hessenberg
-from .implicit_ql import length_of
 from .jacobi import scale_of
+from .rotations import length_of, safe
 from .schur import bands_of, schur, shifted
 from .steps import down, epsilon, filled, fixed, numbers, repeat, row, sign_of, sizes_of, swapped
 
@@ -87,13 +87,13 @@ def _standardised(g: GraphBuilder, t: Value) -> _Pairs:
     gap, p = g.Sub(a, d), g.Mul(g.Sub(a, d), 0.5)
     most, least = g.Max(g.Abs(b), g.Abs(c)), g.Min(g.Abs(b), g.Abs(c))
     least = g.Mul(least, g.Mul(sign_of(g, b), sign_of(g, c)))
-    scale = _safe(g, g.Max(g.Abs(p), most))
+    scale = safe(g, g.Max(g.Abs(p), most))
     z = g.Add(g.Mul(g.Div(p, scale), p), g.Mul(g.Div(most, scale), least))
     real = g.GreaterOrEqual(z, 4 * epsilon(t))
     # two real eigenvalues
     root = g.Mul(g.Sqrt(scale), g.Sqrt(g.Max(z, 0.0)))
-    z = _safe(g, g.Add(p, g.Mul(sign_of(g, p), root)))
-    length = _safe(g, length_of(g, c, z))
+    z = safe(g, g.Add(p, g.Mul(sign_of(g, p), root)))
+    length = safe(g, length_of(g, c, z))
     empty = g.Equal(b, 0.0)  # then both rows change places
     first = g.Where(empty, d, g.Add(d, z))
     second = g.Where(empty, a, g.Sub(d, g.Mul(g.Div(most, z), least)))
@@ -102,9 +102,9 @@ def _standardised(g: GraphBuilder, t: Value) -> _Pairs:
     # complex ones, or nearly equal ones
     sigma = g.Add(b, c)
     length = length_of(g, sigma, gap)
-    ratio = g.Where(g.Equal(length, 0.0), 1.0, g.Div(g.Abs(sigma), _safe(g, length)))
+    ratio = g.Where(g.Equal(length, 0.0), 1.0, g.Div(g.Abs(sigma), safe(g, length)))
     cs = g.Sqrt(g.Mul(g.Add(ratio, 1.0), 0.5))
-    sn = g.Neg(g.Mul(g.Div(p, _safe(g, g.Mul(length, cs))), sign_of(g, sigma)))
+    sn = g.Neg(g.Mul(g.Div(p, safe(g, g.Mul(length, cs))), sign_of(g, sigma)))
     aa, bb = g.Add(g.Mul(a, cs), g.Mul(b, sn)), g.Sub(g.Mul(b, cs), g.Mul(a, sn))
     cc, dd = g.Add(g.Mul(c, cs), g.Mul(d, sn)), g.Sub(g.Mul(d, cs), g.Mul(c, sn))
     above, below = g.Add(g.Mul(bb, cs), g.Mul(dd, sn)), g.Sub(g.Mul(cc, cs), g.Mul(aa, sn))
@@ -113,7 +113,7 @@ def _standardised(g: GraphBuilder, t: Value) -> _Pairs:
     product = g.Mul(*roots)
     equal = g.GreaterOrEqual(g.Mul(sign_of(g, above), below), 0.0)  # real after all
     spread = g.Mul(product, sign_of(g, below))
-    length = _safe(g, g.Sqrt(g.Abs(g.Add(above, below))))
+    length = safe(g, g.Sqrt(g.Abs(g.Add(above, below))))
     cs1, sn1 = g.Div(roots[0], length), g.Div(roots[1], length)
     turned = g.Sub(g.Mul(cs, cs1), g.Mul(sn, sn1)), g.Add(g.Mul(cs, sn1), g.Mul(sn, cs1))
     cs, sn = g.Where(equal, turned[0], cs), g.Where(equal, turned[1], sn)
@@ -129,11 +129,6 @@ def _standardised(g: GraphBuilder, t: Value) -> _Pairs:
         g.Where(starts, first, g.Where(after, shifted(g, second, -1), bands.diagonal)),
         g.Sub(imaginary, shifted(g, imaginary, -1)),
     )  # fmt: skip
-
-
-def _safe(g: GraphBuilder, x: Value) -> Value:
-    """A divisor: one in place of zero."""
-    return g.Where(g.Equal(x, 0.0), 1.0, x)
 
 
 def _on(g: GraphBuilder, x: Value, offset: int = 0) -> Value:
@@ -217,9 +212,9 @@ def _normalised(g: GraphBuilder, vectors: Parts, pairs: _Pairs) -> Parts:
     is_complex, second = (g.Unsqueeze(v, [1]) for v in (pairs.complex, shifted(g, pairs.complex, -1)))
     y = g.Where(is_complex, y, 0.0)
     largest = g.ReduceMax(g.Max(g.Abs(x), g.Abs(y)), [1], keepdims=1)
-    x, y = (g.Div(v, _safe(g, largest)) for v in (x, y))
+    x, y = (g.Div(v, safe(g, largest)) for v in (x, y))
     squares = g.Add(g.Mul(x, x), g.Mul(y, y))
-    length = _safe(g, g.Sqrt(g.ReduceSum(squares, [1], keepdims=1)))
+    length = safe(g, g.Sqrt(g.ReduceSum(squares, [1], keepdims=1)))
     x, y = g.Div(x, length), g.Div(y, length)
     place = g.ArgMax(squares, axis=1, keepdims=1)
     real, imaginary = g.GatherElements(x, place, axis=1), g.GatherElements(y, place, axis=1)
@@ -229,7 +224,7 @@ def _normalised(g: GraphBuilder, vectors: Parts, pairs: _Pairs) -> Parts:
     negative = g.Less(start, 0.0)
     if x.element.numpy() == np.float64:  # MKL's rotations differ in single and double precision
         negative = g.And(negative, g.Greater(g.Abs(real), g.Abs(imaginary)))
-    length = _safe(g, length_of(g, real, imaginary))
+    length = safe(g, length_of(g, real, imaginary))
     length = g.Where(negative, g.Neg(length), length)
     c, d = g.Div(real, length), g.Div(imaginary, length)
     turned = g.Add(g.Mul(x, c), g.Mul(y, d)), g.Sub(g.Mul(y, c), g.Mul(x, d))

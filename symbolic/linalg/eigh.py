@@ -5,22 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx_ir as ir
 
 from ..value import Value
 from . import implicit_ql
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
-from .steps import across, columns_at, diagonal_of, down, filled, fixed, identity, repeat, sizes_of, swapped
+from .steps import across, columns_at, diagonal_of, down, epsilon, filled, fixed, identity, repeat, sizes_of, swapped
 from .tridiagonal import bands, tridiagonal
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
 
+_DOUBLE = ir.DataType.DOUBLE
 
-def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True) -> tuple[Value, Value | None]:
+
+def eigh(
+    g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True, signs: bool = False
+) -> tuple[Value, Value | None]:
     """Eigenvalues in ascending order, and the eigenvectors in columns where they are wanted.
 
-    Only one triangle of x is read. The basis where an eigenvalue repeats is free. Up to the order where LAPACK takes
-    QL steps the signs of eigenvectors are its own (those of MKL), above they are free.
+    The basis where an eigenvalue repeats is free.
+
+    Args:
+        g: Builder.
+        x: Matrices, one triangle of which is read.
+        lower: Which one.
+        vectors: Whether eigenvectors are wanted.
+        signs: Their signs shall be LAPACK's own (those of MKL), up to the order where it takes QL steps; above, and
+            from order three on without this, they are free.
     """
     size = fixed(x, -1)
     if size == 0:
@@ -29,8 +41,9 @@ def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True)
     kept = g.GreaterOrEqual(rows, columns) if lower else g.LessOrEqual(rows, columns)
     symmetric = g.Where(kept, x, swapped(g, x))
     scale = scale_of(g, symmetric)
-    if 2 <= size <= implicit_ql.MOST:
-        values, basis = _by_ql(g, g.Div(symmetric, scale), lower, vectors)
+    basis: Value | None
+    if vectors and (size == 2 or (signs and 2 <= size <= implicit_ql.MOST)):
+        values, basis = _by_ql(g, g.Div(symmetric, scale), lower)
     else:
         diagonal, basis = _diagonalised(g, g.Div(symmetric, scale), size, vectors)
         values = diagonal_of(g, diagonal)
@@ -40,27 +53,30 @@ def eigh(g: GraphBuilder, x: Value, *, lower: bool = True, vectors: bool = True)
     return values, columns_at(g, basis, places)
 
 
-def _by_ql(g: GraphBuilder, x: Value, lower: bool, vectors: bool) -> tuple[Value, Value | None]:
-    """Eigenvalues in no order, and eigenvectors with LAPACK's signs."""
+def _by_ql(g: GraphBuilder, x: Value, lower: bool) -> tuple[Value, Value]:
+    """Eigenvalues in no order, and eigenvectors with LAPACK's signs; in float64, so that only its own errors count."""
+    if x.element is not _DOUBLE:
+        values, basis = _steps(g, g.Cast(x, to=_DOUBLE), lower, epsilon(x) / 2)
+        return g.Cast(values, to=x.element), g.Cast(basis, to=x.element)
+    return _steps(g, x, lower, epsilon(x) / 2)
+
+
+def _steps(g: GraphBuilder, x: Value, lower: bool, unit: float) -> tuple[Value, Value]:
     size, batch = fixed(x, -1), sizes_of(g, x, -2)
     x = x if x.rank == 3 else g.reshape(x, [-1, size, size])
     backwards = g.constant(np.arange(size)[::-1])
     if not lower:  # then LAPACK begins with the last column
         x = g.Gather(g.Gather(x, backwards, axis=1), backwards, axis=2)
-    # without vectors one row of them goes along
-    basis = g.expand(identity(g, x, size if vectors else 1, size), [*sizes_of(g, x, 1), size if vectors else 1, size])
-    a, basis = tridiagonal(g, x, basis)
+    a, basis = tridiagonal(g, x, g.expand(identity(g, x, size), [*sizes_of(g, x, 1), size, size]))
     diagonal, joints = bands(g, a)
     if not lower:
-        basis = g.Gather(basis, backwards, axis=2)
-        basis = g.Gather(basis, backwards, axis=1) if vectors else basis
+        basis = g.Gather(g.Gather(basis, backwards, axis=2), backwards, axis=1)
         diagonal, joints = g.Gather(diagonal, backwards, axis=1), g.Gather(joints, backwards, axis=1)
         joints = g.Gather(joints, g.constant(np.roll(np.arange(size), -1)), axis=1)
-    values, basis = implicit_ql.diagonalised(g, diagonal, joints, basis)
-    if len(batch) != 1:
-        values = g.reshape(values, [*batch, size])
-        basis = g.reshape(basis, [*batch, size, size]) if vectors else basis
-    return values, basis if vectors else None
+    values, basis = implicit_ql.diagonalised(g, diagonal, joints, basis, unit)
+    if len(batch) == 1:
+        return values, basis
+    return g.reshape(values, [*batch, size]), g.reshape(basis, [*batch, size, size])
 
 
 def _diagonalised(g: GraphBuilder, x: Value, size: int, vectors: bool) -> tuple[Value, Value | None]:

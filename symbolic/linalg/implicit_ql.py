@@ -15,7 +15,8 @@ import numpy as np
 import onnx_ir as ir
 
 from ..value import Value
-from .steps import epsilon, fixed, repeat, sign_of
+from .rotations import length_of
+from .steps import fixed, repeat, sign_of
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
@@ -27,7 +28,7 @@ MOST = 25
 _STEPS = 30
 
 
-def diagonalised(g: GraphBuilder, diagonal: Value, joints: Value, basis: Value) -> tuple[Value, Value]:
+def diagonalised(g: GraphBuilder, diagonal: Value, joints: Value, basis: Value, unit: float) -> tuple[Value, Value]:
     """Eigenvalues in no order, and the basis turned to the eigenvectors.
 
     Args:
@@ -35,14 +36,15 @@ def diagonalised(g: GraphBuilder, diagonal: Value, joints: Value, basis: Value) 
         diagonal: (batch, n), n from 2.
         joints: Elements beside the diagonal, and a zero: (batch, n).
         basis: Matrices (batch, n, n), or such with less rows.
+        unit: Largest relative rounding error of the precision in which LAPACK does the same.
     """
     size = fixed(diagonal, -1)
     by_row = [g.Unsqueeze(g.Transpose(v, perm=[1, 0]), [2]) for v in (diagonal, joints)]
     rows: Value = g.Concat(*by_row, g.Transpose(basis, perm=[2, 0, 1]), axis=2)
-    rows, turned = _cleared_from_the_smaller_end(g, rows)
+    rows, turned = _cleared_from_the_smaller_end(g, rows, unit)
 
     def step(b: GraphBuilder, _: Value, carried: list[Value]) -> list[Value]:
-        return [_step(b, carried[0], turned)]
+        return [_step(b, carried[0], turned, unit)]
 
     def going(b: GraphBuilder, _: Value, new: list[Value]) -> Value:
         left = b.ReduceSum(b.Abs(_parts(b, new[0])[1]), keepdims=0)
@@ -68,21 +70,21 @@ def _numbers(rows: Value) -> np.ndarray:
     return np.arange(fixed(rows, 0)).reshape(-1, 1, 1)
 
 
-def _live(b: GraphBuilder, diagonal: Value, joints: Value) -> Value:
+def _live(b: GraphBuilder, diagonal: Value, joints: Value, unit: float) -> Value:
     """Which joints count. None that is no number does, and the last one, which is zero, doesn't."""
     following = b.Gather(diagonal, b.constant(np.roll(np.arange(fixed(diagonal, 0)), -1)), axis=0)
-    limit = b.Mul(b.Mul(b.Sqrt(b.Abs(diagonal)), b.Sqrt(b.Abs(following))), epsilon(diagonal) / 2)
+    limit = b.Mul(b.Mul(b.Sqrt(b.Abs(diagonal)), b.Sqrt(b.Abs(following))), unit)
     return b.Greater(b.Abs(joints), b.Add(limit, float(np.finfo(diagonal.element.numpy()).tiny)))
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def _cleared_from_the_smaller_end(g: GraphBuilder, rows: Value) -> tuple[Value, Value]:
+def _cleared_from_the_smaller_end(g: GraphBuilder, rows: Value, unit: float) -> tuple[Value, Value]:
     """Blocks whose last element is smaller than the first one are turned round, and which rows are in such blocks."""
     size = fixed(rows, 0)
     diagonal, joints, vectors = _parts(g, rows)
-    live = _live(g, diagonal, joints)
+    live = _live(g, diagonal, joints, unit)
     here, other = _numbers(rows), np.arange(size).reshape(-1, 1, 1, 1)  # with `other`, the row itself is along axis 1
     last = g.Where(live, size, here)  # number of the row, if it is the last one of a block
     first = g.Where(g.Gather(live, g.constant(np.roll(np.arange(size), 1)), axis=0), -1, here)
@@ -96,12 +98,12 @@ def _cleared_from_the_smaller_end(g: GraphBuilder, rows: Value) -> tuple[Value, 
     return g.Concat(diagonal, joints, vectors, axis=2), turned
 
 
-def _step(b: GraphBuilder, rows: Value, turned: Value) -> Value:
+def _step(b: GraphBuilder, rows: Value, turned: Value, unit: float) -> Value:
     """The rows after one QL step in the first block of each matrix that isn't diagonal yet."""
     size = fixed(rows, 0)
     here = b.constant(_numbers(rows))
     diagonal, joints, vectors = _parts(b, rows)
-    live = _live(b, diagonal, joints)
+    live = _live(b, diagonal, joints, unit)
     joints = b.Where(live, joints, 0.0)
     top = b.ArgMax(b.Cast(live, to=_T.FLOAT), axis=0, keepdims=1)  # (1, batch, 1)
     ends = b.And(b.Not(live), b.GreaterOrEqual(here, top))
@@ -146,14 +148,6 @@ def _solved(b: GraphBuilder, rows: Value, pair: Value, turned: Value) -> Value:
     if size != 2:
         parts.append(b.Slice(rows, [2], [size], [0]))
     return b.Concat(*parts, axis=0)
-
-
-def length_of(b: GraphBuilder, x: Value, y: Value) -> Value:
-    """Of the vector (x, y); it neither overflows nor loses small numbers."""
-    p, q = b.Abs(x), b.Abs(y)
-    larger = b.Max(p, q)
-    ratio = b.Div(b.Min(p, q), b.Where(b.Equal(larger, 0.0), 1.0, larger))
-    return b.Mul(larger, b.Sqrt(b.Add(b.Mul(ratio, ratio), 1.0)))
 
 
 def _swept(b: GraphBuilder, rows: Value, count: Value) -> Value:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..value import Value
 from .qr import column_length
+from .rotations import safe
 from .steps import down, epsilon, filled, fixed, numbers, repeat, sizes_of, swapped
 
 if TYPE_CHECKING:
@@ -140,12 +141,12 @@ def _start(b: GraphBuilder, a: Value, bands: Bands, first: Value, final: Value, 
     d, low = bands.diagonal, shifted(b, bands.left, 1)
     next_d, high, next_low = shifted(b, d, 1), shifted(b, bands.above, 1), shifted(b, low, 1)
     gap = b.Sub(d, real)
-    scale = _safe(b, b.Add(b.Add(b.Abs(gap), b.Abs(imaginary)), b.Abs(low)))
+    scale = safe(b, b.Add(b.Add(b.Abs(gap), b.Abs(imaginary)), b.Abs(low)))
     ratio = b.Div(low, scale)
     v0 = b.Add(b.Add(b.Mul(ratio, high), b.Mul(gap, b.Div(gap, scale))), b.Mul(imaginary, b.Div(imaginary, scale)))
     v1 = b.Mul(ratio, b.Sub(b.Sub(b.Add(d, next_d), real), real))
     v2 = b.Mul(ratio, next_low)
-    total = _safe(b, b.Add(b.Add(b.Abs(v0), b.Abs(v1)), b.Abs(v2)))
+    total = safe(b, b.Add(b.Add(b.Abs(v0), b.Abs(v1)), b.Abs(v2)))
     v0, v1, v2 = (b.Div(v, total) for v in (v0, v1, v2))
     # a sweep may begin below the first row, where two elements in a row are small
     around = b.Add(b.Add(b.Abs(shifted(b, d, -1)), b.Abs(d)), b.Abs(next_d))
@@ -155,11 +156,6 @@ def _start(b: GraphBuilder, a: Value, bands: Bands, first: Value, final: Value, 
     inside = b.And(b.GreaterOrEqual(order, first), b.LessOrEqual(order, b.Sub(final, 2)))
     begins = b.ReduceMax(b.Where(b.And(small, inside), order, first), [1], keepdims=1)
     return b.Concat(*(_at(b, v, begins) for v in (v0, v1, v2)), axis=1), begins
-
-
-def _safe(b: GraphBuilder, x: Value) -> Value:
-    """A divisor: one in place of zero."""
-    return b.Where(b.Equal(x, 0.0), 1.0, x)
 
 
 def _shifts(b: GraphBuilder, bands: Bands, first: Value, final: Value, tries: Value) -> tuple[Value, Value]:
@@ -176,7 +172,7 @@ def _shifts(b: GraphBuilder, bands: Bands, first: Value, final: Value, tries: Va
     centre = b.Add(b.Mul(size, 0.75), b.Where(at_bottom, h11, _at(b, d, first)))
     h00, h11 = b.Where(at_top, centre, h00), b.Where(at_top, centre, h11)
     h01, h10 = b.Where(at_top, b.Mul(size, -0.4375), h01), b.Where(at_top, size, h10)
-    scale = _safe(b, b.Add(b.Add(b.Abs(h00), b.Abs(h01)), b.Add(b.Abs(h10), b.Abs(h11))))
+    scale = safe(b, b.Add(b.Add(b.Abs(h00), b.Abs(h01)), b.Add(b.Abs(h10), b.Abs(h11))))
     h00, h01, h10, h11 = (b.Div(v, scale) for v in (h00, h01, h10, h11))
     middle = b.Mul(b.Add(h00, h11), 0.5)
     determinant = b.Sub(b.Mul(b.Sub(h00, middle), b.Sub(h11, middle)), b.Mul(h01, h10))

@@ -1,18 +1,22 @@
-"""Singular values and vectors by Jacobi's one-sided method."""
+"""Singular values and vectors: vectors of small matrices by LAPACK's steps, the others by Jacobi's one-sided method."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx_ir as ir
 
 from ..value import Value
-from . import signs
+from . import implicit_svd
+from .bidiagonal import bidiagonal, turned_upper
+from .implicit_svd import as_rows, from_rows, singular
 from .jacobi import SWEEPS, counted, even, goes_on, rotated, rotation, scale_of, tolerance
 from .qr import geqrf, householder_product, reflect, upper
 from .steps import (
     columns_at,
     diagonal_of,
+    epsilon,
     filled,
     fixed,
     identity,
@@ -24,6 +28,8 @@ from .steps import (
 
 if TYPE_CHECKING:
     from ..builder import GraphBuilder
+
+_DOUBLE = ir.DataType.DOUBLE
 
 
 def singular_values(g: GraphBuilder, x: Value) -> Value:
@@ -41,27 +47,94 @@ def singular_values(g: GraphBuilder, x: Value) -> Value:
     return ordered[0]
 
 
-def svd(g: GraphBuilder, x: Value, *, full: bool = False) -> tuple[Value, Value, Value]:
-    """U, the singular values in descending order, and V^T; square U and V where all of them are asked for.
+def svd(g: GraphBuilder, x: Value, *, full: bool = False, signs: bool = False) -> tuple[Value, Value, Value]:
+    """U, the singular values in descending order, and V^T.
 
-    With more than two singular values, a pair of singular vectors may have the other sign than LAPACK's.
+    Args:
+        g: Builder.
+        x: Matrices.
+        full: U and V shall be square.
+        signs: The signs of vectors shall be LAPACK's own (those of MKL), up to the order where it takes QR steps;
+            above, and from order three on without this, pairs of vectors may have the other sign.
     """
     rows, columns = fixed(x, -2), fixed(x, -1)
+    order = min(rows, columns)
+    if order == 2 or (signs and 2 <= order <= implicit_svd.MOST):
+        return _by_qr(g, x, full)
     if rows == columns:
-        return _square(g, x, lower=False)
+        return _square(g, x)
     wide = rows < columns
     packed, taus = geqrf(g, swapped(g, x) if wide else x)  # only the triangle of a tall or wide matrix is rotated
     triangle = upper(g, packed)
-    u, values, vh = _square(g, swapped(g, triangle) if wide else triangle, lower=wide)
+    u, values, vh = _square(g, swapped(g, triangle) if wide else triangle)
     if wide:
         return u, values, swapped(g, _outward(g, packed, taus, swapped(g, vh), full))
     return _outward(g, packed, taus, u, full), values, vh
+
+
+def _by_qr(g: GraphBuilder, x: Value, full: bool) -> tuple[Value, Value, Value]:
+    """LAPACK's way, in float64, so that only its own errors count."""
+    if x.element is not _DOUBLE:
+        found = _steps(g, g.Cast(x, to=_DOUBLE), full, epsilon(x) / 2)
+        u, values, vh = (g.Cast(f, to=x.element) for f in found)
+        return u, values, vh
+    return _steps(g, x, full, epsilon(x) / 2)
+
+
+def _steps(g: GraphBuilder, x: Value, full: bool, unit: float) -> tuple[Value, Value, Value]:
+    """gesdd. How tall or wide a matrix must be to be made triangular first is MKL's choice."""
+    rows, columns, batch = fixed(x, -2), fixed(x, -1), sizes_of(g, x, -2)
+    x = x if x.rank == 3 else g.reshape(x, [-1, rows, columns])
+    scale = scale_of(g, x)
+    x = g.Div(x, scale)
+    if rows > columns and rows >= int(1.5 * columns):
+        packed, taus = geqrf(g, x)
+        u, values, v = _from_upper(g, upper(g, packed), False, unit)
+        u = _outward(g, packed, taus, u, full)
+    elif rows >= columns:
+        u, values, v = _from_upper(g, x, full, unit)
+    elif columns >= 20 * rows:
+        packed, taus = geqrf(g, swapped(g, x))
+        u, values, v = _from_upper(g, swapped(g, upper(g, packed)), False, unit)
+        v = _outward(g, packed, taus, v, full)
+    else:
+        v, values, u = _from_lower(g, swapped(g, x), full, unit)
+    found = u, g.Mul(values, g.Squeeze(scale, [2])), swapped(g, v)
+    if len(batch) == 1:
+        return found
+    u, values, vh = (g.reshape(f, [*batch, *(f.sizes or ())[1:]]) for f in found)
+    return u, values, vh
+
+
+def _from_upper(g: GraphBuilder, x: Value, full: bool, unit: float) -> tuple[Value, Value, Value]:
+    """U, singular values and V of matrices (batch, m, n), m >= n, by an upper bidiagonal matrix."""
+    packed, taus, diagonal, above, basis = bidiagonal(g, x)
+    eye = g.expand(identity(g, x, fixed(x, 2)), basis.sizes or ())
+    u, values, v = _sorted(g, *singular(g, as_rows(g, diagonal, above, eye, basis), unit))
+    return _outward(g, packed, taus, u, full), values, v
+
+
+def _from_lower(g: GraphBuilder, x: Value, full: bool, unit: float) -> tuple[Value, Value, Value]:
+    """The same, by the lower bidiagonal matrix to which the transpose of x leads."""
+    packed, taus, diagonal, below, basis = bidiagonal(g, x)
+    eye = g.expand(identity(g, x, fixed(x, 2)), basis.sizes or ())
+    diagonal, above, basis = from_rows(g, turned_upper(g, as_rows(g, diagonal, below, basis)))
+    v, values, u = _sorted(g, *singular(g, as_rows(g, diagonal, above, basis, eye), unit))
+    return _outward(g, packed, taus, u, full), values, v
+
+
+def _sorted(g: GraphBuilder, values: Value, left: Value, right: Value) -> tuple[Value, Value, Value]:
+    """Left vectors, values in descending order, and right vectors."""
+    ordered, places = g.TopK(values, [fixed(values, -1)], outputs=2)
+    return columns_at(g, left, places), ordered, columns_at(g, right, places)
 
 
 def _outward(g: GraphBuilder, packed: Value, taus: Value, x: Value, full: bool) -> Value:
     """Vectors of the triangle as vectors of the tall matrix, with those that complete the basis."""
     rows, columns, batch = fixed(packed, -2), fixed(packed, -1), sizes_of(g, packed, -2)
     more = rows - columns
+    if not more:
+        return reflect(g, packed, taus, x)
     whole = g.Concat(x, filled(g, packed, [*batch, more, columns]), axis=-2)
     if full:
         eye = g.expand(identity(g, packed, more), [*batch, more, more])
@@ -69,7 +142,7 @@ def _outward(g: GraphBuilder, packed: Value, taus: Value, x: Value, full: bool) 
     return reflect(g, packed, taus, whole)
 
 
-def _square(g: GraphBuilder, x: Value, *, lower: bool) -> tuple[Value, Value, Value]:
+def _square(g: GraphBuilder, x: Value) -> tuple[Value, Value, Value]:
     size = fixed(x, -1)
     if size == 0:
         return x, filled(g, x, [*sizes_of(g, x, -2), 0]), x
@@ -82,9 +155,6 @@ def _square(g: GraphBuilder, x: Value, *, lower: bool) -> tuple[Value, Value, Va
     packed, taus = geqrf(g, columns_at(g, product, places))
     u = g.Mul(householder_product(g, packed, taus), g.Unsqueeze(sign_of(g, diagonal_of(g, packed)), [-2]))
     vh = swapped(g, columns_at(g, v, places))
-    if size == 2:
-        turned = signs.singular_vectors(g, scaled, vh, lower=lower)
-        u, vh = g.Mul(u, swapped(g, turned)), g.Mul(vh, turned)
     return u, g.Mul(values, g.Squeeze(scale, [-1])), vh
 
 

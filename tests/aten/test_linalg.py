@@ -153,6 +153,9 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
     "eigh_of_two": (linalg.eigh, "y[n,2,2]"),
     "eigh_signs": (linalg.eigh, "dy[n,6,6]"),
     "eigh_signs_single": (linalg.eigh, "y[4,2,3,3]"),
+    "svd_signs": (linalg.svd, "dr[n,5,5]"),
+    "svd_signs_single": (lambda a: (*linalg.svd(a, full_matrices=False), *torch.svd(a.mT)), "r[3,2,4,3]"),
+    "svd_many": (singular_parts, "dr[2,30,27]"),
     "eigh_many": (eigenparts, "dy[2,30,30]"),
     "svd_of_two": (linalg.svd, "r[n,4,2]"),
     "svd_of_two_wide": (lambda a: linalg.svd(a, full_matrices=False), "dr[n,2,3]"),
@@ -284,6 +287,19 @@ def test_signs_of_eigenvectors_are_lapacks(kind: str, uplo: str) -> None:
         conversion = to_onnx(Call(lambda a: linalg.eigh(a, UPLO=uplo)), (x,), compare=False)
         report = compare_model(conversion.model, conversion.source.run, [{conversion.source.specs[0].name: x.numpy()}])
         assert report.passed, f"order {n}: {report}"
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", ["3,3", "6,6", "13,13", "4,3", "6,5", "7,5", "3,4", "5,9", "2,39", "2,40", "3,61"])
+def test_signs_of_singular_vectors_are_lapacks(shape: str, full: bool) -> None:
+    """Matrices that are made triangular first, by rows or columns, and others."""
+    m, n = (int(s) for s in shape.split(","))
+    x = torch.randn((50, m, n), generator=torch.Generator().manual_seed(m + n), dtype=torch.float64)
+    x[::5] *= torch.logspace(0, -4, n, dtype=torch.float64)  # with and without shifts, up and down
+    x[1::5] *= torch.logspace(0, -4, m, dtype=torch.float64).flip(0).unsqueeze(1)
+    conversion = to_onnx(Call(lambda a: linalg.svd(a, full_matrices=full)), (x,), compare=False)
+    for found, torchs in zip(run_once(conversion, x), linalg.svd(x, full_matrices=full), strict=True):
+        np.testing.assert_allclose(found, torchs.numpy(), atol=1e-10)  # the condition of these vectors is up to 1e4
 
 
 def test_above_order_25_signs_of_eigenvectors_are_free_and_parity_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,10 +125,15 @@ each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["fl
 
 
 @each_dtype
+@pytest.mark.parametrize("signs", [False, True], ids=["free", "lapack"])
 @pytest.mark.parametrize("n", SIZES)
-def test_symmetric_eigenvalues(n: int, dtype: Any) -> None:
+def test_symmetric_eigenvalues(n: int, signs: bool, dtype: Any) -> None:
     x = np.concatenate([symmetric(kind, n, dtype) for kind in KINDS])
-    found = [pair for values, vectors in runs(eigh.eigh, x) for pair in zip(values, vectors, strict=True)]
+
+    def factor(g: GraphBuilder, a: Any) -> Any:
+        return eigh.eigh(g, a, signs=signs)
+
+    found = [pair for values, vectors in runs(factor, x) for pair in zip(values, vectors, strict=True)]
     for a, (w, v) in zip([*x, *x], found, strict=True):
         wide = a.astype(np.float64)
         assert gap(w, np.linalg.eigvalsh(wide)) < rounding(dtype, n)
@@ -137,20 +143,27 @@ def test_symmetric_eigenvalues(n: int, dtype: Any) -> None:
 
 
 @each_dtype
-@pytest.mark.parametrize(("m", "n"), [(n, n) for n in SIZES] + [(5, 3), (3, 5), (1, 4), (4, 1), (9, 8), (20, 2)])
-def test_singular_values(m: int, n: int, dtype: Any) -> None:
+@pytest.mark.parametrize("signs", [False, True], ids=["free", "lapack"])
+@pytest.mark.parametrize(
+    ("m", "n"), [(n, n) for n in SIZES] + [(5, 3), (3, 5), (1, 4), (4, 1), (9, 8), (20, 2), (2, 41)]
+)
+def test_singular_values(m: int, n: int, signs: bool, dtype: Any) -> None:
     x = np.concatenate([general(kind, m, n, dtype) for kind in KINDS])
 
     def factor(g: GraphBuilder, a: Any) -> Any:
-        return svd.svd(g, a, full=n % 2 == 0)
+        return svd.svd(g, a, full=n % 2 == 0, signs=signs)
 
     found = [parts for all_parts in runs(factor, x) for parts in zip(*all_parts, strict=True)]
     k = min(m, n)
+    # LAPACK's own criterion: elements beside the diagonal that count as zero
+    unit = np.finfo(dtype).eps / 2
+    stop = max(10, min(100, unit**-0.125)) * unit if signs or k == 2 else 0.0
     for a, (left, w, right) in zip([*x, *x], found, strict=True):
         wide = a.astype(np.float64)
         assert gap(w, np.linalg.svd(wide, compute_uv=False)) < rounding(dtype, max(m, n))
         assert max(departure(left), departure(right.T)) < rounding(dtype, max(m, n))
-        assert gap((left[:, :k].astype(np.float64) * w) @ right[:k], wide) < rounding(dtype, max(m, n))
+        limit = rounding(dtype, max(m, n)) + stop * np.linalg.norm(wide, 2) / (np.abs(wide).max() or 1)
+        assert gap((left[:, :k].astype(np.float64) * w) @ right[:k], wide) < limit
         assert (np.diff(w) <= 0).all()
         assert (w >= 0).all()
 
@@ -371,6 +384,8 @@ EVERY: dict[str, Callable[..., Any]] = {
     "svd": svd.svd,
     "exponential": exponential.matrix_exp,
     "eig": eig_parts,
+    "eigh_signs": partial(eigh.eigh, signs=True),
+    "svd_signs": partial(svd.svd, signs=True),
 }
 
 
