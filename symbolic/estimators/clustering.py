@@ -58,8 +58,10 @@ def nearest_centre(g: GraphBuilder, x: Features, est: Any) -> Methods:
     """MeanShift.predict(X): the nearest of cluster_centers_"""
     read(g, est, ignore=tuple(est._get_param_names()))  # no parameter of these acts after the fit
     rows = matrix(g, x)
-    if len(est.cluster_centers_):
-        return Methods({"predict": lambda: nearest_pairwise(g, rows, np.asarray(est.cluster_centers_))})
+    centres = est.cluster_centers_
+    centres = np.asarray(centres.toarray() if hasattr(centres, "toarray") else centres)  # sparse, as X was
+    if len(centres):
+        return Methods({"predict": lambda: nearest_pairwise(g, rows, centres)})
     return Methods({"predict": lambda: g.expand(g.constant(np.array([-1])), [rows.dim(0)])})
 
 

@@ -31,6 +31,8 @@ def isolation_forest(g: GraphBuilder, x: Features, est: Any) -> Methods:
     table = read_trees(
         trees, est.n_features_in_, values=[d.reshape(-1, 1) for d in depths], columns=est.estimators_features_
     )
+    if isinstance(x, Sparse):  # there scikit-learn lets missing values go right at every split
+        table = replace(table, missing_yes=np.zeros_like(table.missing_yes))
     terms = g.Gather(table.values[:, 0].copy(), leaf_numbers(g, matrix(g, x), table), axis=0)
     depth = g.Squeeze(in_order(g, g.Unsqueeze(terms, [2]), 1), [1])
     whole = len(trees) * float(_path_length(np.array([est._max_samples]))[0])

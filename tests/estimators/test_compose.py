@@ -8,12 +8,14 @@ import pytest
 import scipy.sparse
 from estimator_check import assert_same, data
 from sklearn.base import clone
+from sklearn.cluster import AffinityPropagation
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    IsolationForest,
     RandomForestClassifier,
     StackingClassifier,
 )
@@ -231,5 +233,8 @@ def test_sparse_rows():
         make_pipeline(MaxAbsScaler(), LINE),
         make_pipeline(StandardScaler(with_mean=False), TREES),
         TruncatedSVD(2, random_state=0),
+        IsolationForest(n_estimators=5, random_state=0),
+        AffinityPropagation(random_state=0),
+        SimpleImputer(missing_values=5),
     ):
         assert_same(clone(model).fit(x, y), x, [21], limit=1e-12)
