@@ -10,13 +10,12 @@ import numpy as np
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
-from .precision import is_half, rounded_once
+from .precision import is_half
 from .promotion import DataType, cast, unsupported, value_of
 from .shape import size_at, sizes
 
 
 @symbolic("aten", "scaled_dot_product_attention")
-@rounded_once
 def scaled_dot_product_attention(
     g: GraphBuilder,
     query: Value,
@@ -35,6 +34,7 @@ def scaled_dot_product_attention(
         key, value = (_shared_heads(g, query, x) for x in (key, value))
     if scale is None:
         scale = _scale(g, query)
+    # half precision stays: products of halves are what accelerators are fast at, and they sum in float32
     factor = value_of(g, scale, query.element)
     keys = g.Transpose(key, perm=[*range(key.rank - 2), key.rank - 1, key.rank - 2])
     scores = g.MatMul(g.Mul(query, factor), keys)

@@ -88,7 +88,6 @@ ONCE: dict[str, tuple] = {
     "average of a divisor": (lambda x: F.avg_pool2d(x, 3, divisor_override=5), [(1, 2, 7, 9)]),
     "baddbmm": (lambda x, a, b: torch.baddbmm(x, a, b, beta=0.6, alpha=0.3), [(2, 4, 5), (2, 4, 6), (2, 6, 5)]),
     "addmv": (lambda x, a, b: torch.addmv(x, a, b, beta=0.6), [(4,), (4, 6), (6,)]),
-    "attention": (F.scaled_dot_product_attention, [(1, 2, 6, 8)] * 3, lambda x: x * 2),
     "bag": (lambda w: F.embedding_bag(torch.tensor([0, 2, 3, 1, 4]), w, torch.tensor([0, 3])), [(6, 4)]),
 }
 #: What torch composes of operators that round, or computes in half precision step by step.
