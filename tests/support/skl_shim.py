@@ -126,7 +126,8 @@ def takes_vector(model: Any) -> bool:
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         else:
-            return isinstance(model, (CountVectorizer, HashingVectorizer, LabelBinarizer, LabelEncoder))
+            several = str(getattr(model, "y_type_", "")).startswith("multilabel")
+            return isinstance(model, (CountVectorizer, HashingVectorizer, LabelBinarizer, LabelEncoder)) and not several
 
 
 def classifies(model: Any) -> bool:
