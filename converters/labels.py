@@ -47,7 +47,8 @@ class LabelRows:
             column = np.asarray(inputs[spec.name]).reshape(-1)
             if i in self.labels:
                 labels = list(self.labels[i])
-                items = column if column.dtype != object else [v if v in labels else None for v in column.tolist()]
+                own = set(labels)
+                items = column if column.dtype != object else [v if v in own else None for v in column.tolist()]
                 found[name] = pd.Series(pd.Categorical(items, categories=labels))
             else:
                 found[name] = pd.Series(column)

@@ -222,6 +222,10 @@ def _lacks_words(inputs: Any) -> bool:
     return False
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
 def _with_missing(array: np.ndarray) -> np.ndarray:
     found = array.copy()
     found[array == "nan"] = np.nan
