@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..builder import GraphBuilder
-from ..linalg import eigh, exponential, qr, svd
+from ..linalg import eigh, qr, svd, taylor
 from ..linalg.steps import epsilon, fixed, swapped
 from ..registry import symbolic
 from ..value import Value
@@ -124,4 +124,4 @@ def _per_matrix(g: GraphBuilder, x: Value, limit: Value | float) -> Value:
 @rounded_once
 def linalg_matrix_exp(g: GraphBuilder, self: Value) -> Value:
     """aten::linalg_matrix_exp(Tensor self) -> Tensor"""
-    return self if self.dim(-1) == 0 else exponential.matrix_exp(g, self)
+    return self if self.dim(-1) == 0 else taylor.matrix_exp(g, self)

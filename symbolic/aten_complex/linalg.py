@@ -14,6 +14,7 @@ from ..complex.arithmetic import each
 from ..complex.matrices import column, embedded, every_second, from_column, from_embedded
 from ..complex.number import Complex, Number, as_complex
 from ..linalg.eig import eig
+from ..linalg.exponential import matrix_exp
 from ..registry import symbolic
 from ..value import Value
 from .operands import DIALECT, numbers, refused
@@ -93,7 +94,8 @@ def linalg_pinv(g: GraphBuilder, self: Complex, atol: Any = None, rtol: Any = No
 @symbolic(DIALECT, "linalg_matrix_exp", "matrix_exp")
 def linalg_matrix_exp(g: GraphBuilder, self: Complex) -> Complex:
     """aten::linalg_matrix_exp(Tensor self) -> Tensor"""
-    return from_embedded(g, linalg_factors.linalg_matrix_exp(g, embedded(g, self)))
+    whole = embedded(g, self)
+    return from_embedded(g, whole if whole.dim(-1) == 0 else matrix_exp(g, whole))
 
 
 @symbolic(DIALECT, "_linalg_svd")

@@ -214,6 +214,8 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
         "r[2,4,3]",
     ),
     "matrix_exp": (lambda a: (linalg.matrix_exp(a), torch.matrix_exp(a * 0)), "r[n,4,4]"),
+    "matrix_exp_large": (lambda a: linalg.matrix_exp(8 * a), "r[n,5,5]"),
+    "matrix_exp_of_one": (linalg.matrix_exp, "r[n,1,1]"),
     "matrix_exp_double": (linalg.matrix_exp, "ds[n,6,6]"),
     "matrix_power": (lambda a: [linalg.matrix_power(a, n) for n in (-3, -1, 0, 1, 2, 5)], "s[n,3,3]"),
     "tensorinv": (lambda a: linalg.tensorinv(a.reshape(2, 3, 6)), "s[6,6]"),

@@ -15,7 +15,7 @@ import pytest
 
 from anyonnx.symbolic.builder import GraphBuilder
 from anyonnx.symbolic.errors import TranslationError
-from anyonnx.symbolic.linalg import cholesky, eig, eigh, exponential, ldl, qr, solve, svd, triangular
+from anyonnx.symbolic.linalg import cholesky, eig, eigh, exponential, ldl, qr, solve, svd, taylor, triangular
 
 OPSETS = (11, 13, 17, 21, 25)
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
@@ -358,17 +358,20 @@ def exact_exponential(x: np.ndarray) -> np.ndarray:
 
 
 @each_dtype
+@pytest.mark.parametrize("function", [exponential.matrix_exp, taylor.matrix_exp], ids=["pade", "taylor"])
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 16])
-def test_exponential(n: int, dtype: Any) -> None:
+def test_exponential(n: int, function: Callable[..., Any], dtype: Any) -> None:
     x = np.concatenate([general(kind, n, n, dtype) * 3 for kind in ("random", "even", "deficient", "zero")])
-    (found,) = run(exponential.matrix_exp, x)
+    x = np.concatenate([x, *(x[:1] * dtype(10.0**-k) for k in range(1, 9))])  # every degree
+    (found,) = run(function, x)
     for a, e in zip(x, found, strict=True):
         assert gap(e, exact_exponential(a)) < 10 * rounding(dtype, n)
 
 
-def test_exponential_of_a_nilpotent_matrix() -> None:
+@pytest.mark.parametrize("function", [exponential.matrix_exp, taylor.matrix_exp], ids=["pade", "taylor"])
+def test_exponential_of_a_nilpotent_matrix(function: Callable[..., Any]) -> None:
     x = np.array([[[0, 1e10], [0, 0]], [[0, 0], [0, 0]]], np.float32)
-    (found,) = run(exponential.matrix_exp, x)
+    (found,) = run(function, x)
     np.testing.assert_allclose(found, x + np.eye(2, dtype=np.float32), rtol=1e-6)
 
 
@@ -383,6 +386,7 @@ EVERY: dict[str, Callable[..., Any]] = {
     "eigh": eigh.eigh,
     "svd": svd.svd,
     "exponential": exponential.matrix_exp,
+    "taylor": taylor.matrix_exp,
     "eig": eig_parts,
     "eigh_signs": partial(eigh.eigh, signs=True),
     "svd_signs": partial(svd.svd, signs=True),
@@ -412,7 +416,7 @@ def test_batches_may_be_open(name: str, batch: tuple[int, ...]) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "ldl", "qr", "exponential"])
+@pytest.mark.parametrize("name", ["lu", "inverse", "cholesky", "ldl", "qr", "exponential", "taylor"])
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_orders_may_be_open(name: str, n: int) -> None:
     x = symmetric("even", n, np.float32)
