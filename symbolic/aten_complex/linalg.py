@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..aten import linalg_factors, linalg_systems
+from ..aten.linalg_least_squares import linalg_lstsq as least_squares
 from ..aten.shape import transpose, tril, triu
 from ..builder import GraphBuilder
 from ..complex.arithmetic import each
@@ -15,6 +16,7 @@ from ..complex.matrices import column, embedded, every_second, from_column, from
 from ..complex.number import Complex, Number, as_complex
 from ..linalg.eig import eig
 from ..linalg.exponential import matrix_exp
+from ..linalg.steps import epsilon, fixed
 from ..registry import symbolic
 from ..value import Value
 from .operands import DIALECT, numbers, refused
@@ -52,6 +54,24 @@ def linalg_solve_ex(
     x, info = _solved(g, a, right, left)
     # the factors of the complex matrix aren't computed
     return each(x, lambda part: g.Squeeze(part, [-1])) if vector else x, None, None, info
+
+
+@symbolic(DIALECT, "linalg_lstsq")
+def linalg_lstsq(
+    g: GraphBuilder, self: Number, b: Number, rcond: float | None = None, driver: str | None = None
+) -> tuple[Any, None, Value, None]:
+    """aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor, Tensor, ...)"""
+    a, right = (as_complex(g, x) for x in numbers(g, self, b))
+    vector = a.rank - 1 == right.rank
+    column_of = column(g, each(right, lambda part: g.Unsqueeze(part, [-1])) if vector else right)
+    limit = epsilon(a.real) * max(fixed(a.real, -2), fixed(a.real, -1)) if rcond is None else rcond
+    solution, _, rank, _ = least_squares(g, embedded(g, a), column_of, limit, driver)
+    x = from_column(g, solution)
+    # residuals and singular values, which are real, aren't computed
+    return (
+        each(x, lambda part: g.Squeeze(part, [-1])) if vector else x, None,
+        rank if driver == "gels" else g.Div(rank, 2), None,
+    )  # fmt: skip
 
 
 @symbolic(DIALECT, "linalg_inv_ex")

@@ -333,6 +333,15 @@ def test_eigenvalues_come_in_torchs_order() -> None:
         assert same.all((1, 2, 3)).mean() > 0.8  # LAPACK's own signs are as sensitive to the last bit
 
 
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd"])
+def test_least_squares_of_complex_matrices(driver: str) -> None:
+    for m, n in ((4, 3), (3, 3), (2, 3)):
+        a, b = (torch.randn(2, m, k, dtype=torch.complex64, generator=torch.Generator().manual_seed(k)) for k in (n, 2))
+        to_onnx(Call(lambda a, b: linalg.lstsq(a, b, driver=driver)[:3:2]), (a, b))  # compares
+    with pytest.raises(UnsupportedOps, match="result 1 isn't computed"):
+        to_onnx(Call(lambda a, b: linalg.lstsq(a, b, driver=driver)[1]), (a, b), compare=False)
+
+
 def run_once(conversion: Any, x: torch.Tensor) -> list[np.ndarray]:
     import onnxruntime
 
