@@ -8,7 +8,7 @@ import logging
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,11 +118,11 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _traceable() -> Iterator[None]:
-    """Sizes of 0 and 1 aren't taken for constants, recurrent layers stay whole."""
+def _traceable(apart: Collection[Any] = ()) -> Iterator[None]:
+    """Sizes of 0 and 1 aren't taken for constants, recurrent layers stay whole, unless they are to be taken apart."""
     from torch.fx.experimental import _config
 
-    with shape_kernels(), _config.patch(backed_size_oblivious=True):
+    with shape_kernels(apart), _config.patch(backed_size_oblivious=True):
         yield
 
 
@@ -185,7 +185,7 @@ def known_decompositions() -> dict[Any, Callable[..., Any]]:
 def _rewritten(program: Any, table: dict[Any, Any]) -> Any:
     import torch
 
-    with warnings.catch_warnings(), torch.no_grad(), _traceable():
+    with warnings.catch_warnings(), torch.no_grad(), _traceable(table):
         warnings.simplefilter("ignore")
         try:
             return program.run_decompositions(table)

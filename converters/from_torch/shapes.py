@@ -7,20 +7,24 @@ given functions here that compute the shapes from the shapes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 
 @contextmanager
-def shape_kernels() -> Iterator[None]:
-    """Puts the shape functions in place of the implementations that fake tensors run."""
+def shape_kernels(apart: Collection[Any] = ()) -> Iterator[None]:
+    """Puts the shape functions in place of the implementations that fake tensors run.
+
+    Args:
+        apart: Operators that keep theirs: taking them apart runs it.
+    """
     import torch
     from torch._export.utils import _collect_all_valid_cia_ops_for_aten_namespace
 
     _collect_all_valid_cia_ops_for_aten_namespace()  # torch keeps this list of composite ops: ours must not be in it
     key = torch._C.DispatchKey
-    overloads = _overloads()
+    overloads = {op: function for op, function in _overloads().items() if op not in apart}
     saved = {op: dict(op.py_kernels) for op in overloads}
     for op, function in overloads.items():
         for dispatch in (key.CompositeImplicitAutograd, key.Autograd, key.Meta):

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from anyonnx.converters.api import to_onnx
+from anyonnx.converters.from_torch.capture import decomposed
 from anyonnx.symbolic.errors import CaptureError
 
 
@@ -24,6 +25,13 @@ class Function(nn.Module):
 
     def forward(self, x):
         return self.function(x)
+
+
+class Operands(Function):
+    """The same, of any number of inputs."""
+
+    def forward(self, *operands):
+        return self.function(*operands)
 
 
 class Branch(nn.Module):
@@ -175,3 +183,22 @@ def test_a_dim_that_follows_from_another():
     result = to_onnx(Shifted(), (torch.randn(3, 5), torch.randn(3, 4)), dynamic=dynamic)
     assert [s.shape for s in result.source.specs] == [("b", "m + 1"), ("b", "m")]
     assert result.parity.passed
+
+
+APART = {
+    torch.ops.aten.kron.default: (torch.kron, [(2, 3), (3, 2)]),
+    torch.ops.aten.linalg_matrix_norm.default: (lambda x: torch.linalg.matrix_norm(x, 2.0), [(3, 4)]),
+    torch.ops.aten.max_pool1d.default: (lambda x: F.max_pool1d(x, 2), [(2, 3, 8)]),
+}
+
+
+@pytest.mark.parametrize("op", APART, ids=str)
+def test_an_operator_taken_apart_is_computed(op):
+    """Not by the function that stands in for its shapes while a model is captured."""
+    function, shapes = APART[op]
+    inputs = tuple(torch.randn(*shape) for shape in shapes)
+    program = to_onnx(Operands(function), inputs, compare=False).source.program
+    assert op in {node.target for node in program.graph.nodes}
+    apart = decomposed(program, [op])
+    assert op not in {node.target for node in apart.graph.nodes}
+    torch.testing.assert_close(apart.module()(*inputs), function(*inputs))
