@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
@@ -96,7 +98,9 @@ def bitwise_left_shift(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
     a, b = promoted(g, self, other)
     if is_float(a.element):
         raise unsupported("shifts of floats", g)
-    return compute(g, "Mul", a, _power_of_two(g, b))
+    bits = _bits(a)
+    factors = [2**i for i in range(bits)] + [0]
+    return compute(g, "Mul", a, g.Gather(_wrapped(g, factors, a.element), _shift(g, b, bits)))
 
 
 @symbolic("aten", "bitwise_right_shift", "__rshift__")
@@ -107,12 +111,31 @@ def bitwise_right_shift(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
     a, b = promoted(g, self, other)
     if is_float(a.element):
         raise unsupported("shifts of floats", g)
-    return floor_divide(g, a, _power_of_two(g, b))  # keeps the sign, as torch does
+    bits = _bits(a)
+    shift = _shift(g, b, bits)
+    # a shift too far leaves the sign, of which the quotient by half of all numbers is one more
+    last = bits if a.element.numpy().kind == "u" else bits - 1
+    divisors = g.constant(np.array([2 ** min(i, last, 62) for i in range(bits + 1)]))
+    result = floor_divide(g, cast(g, a, DataType.INT64), g.Gather(divisors, shift))
+    if bits == 64 and (shift.array is None or shift.array.max(initial=0) >= 63):
+        result = g.Where(g.Less(shift, 63), result, floor_divide(g, result, 2))
+    return cast(g, result, a.element)
 
 
-def _power_of_two(g: GraphBuilder, x: Value) -> Value:
-    exponent = cast(g, x, DataType.INT64)
-    return cast(g, g.Pow(g.constant(2), exponent), x.element)
+def _bits(x: Value) -> int:
+    return x.element.numpy().itemsize * 8
+
+
+def _shift(g: GraphBuilder, x: Value, bits: int) -> Value:
+    """How far to shift, as an index; all that is too far, and what is negative, is `bits`."""
+    count = cast(g, x, DataType.INT64)
+    valid = g.And(g.GreaterOrEqual(count, 0), g.Less(count, bits))
+    return g.Where(valid, count, bits)
+
+
+def _wrapped(g: GraphBuilder, numbers: list[int], dtype: DataType) -> Value:
+    """Numbers that wrap around in a dtype, as a constant."""
+    return g.constant(np.array(numbers, np.uint64).astype(dtype.numpy()))
 
 
 @symbolic("aten", "where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")

@@ -9,7 +9,7 @@ from ..registry import symbolic
 from ..value import Value
 from .arithmetic import add, mul
 from .precision import is_half, rounded_once
-from .promotion import FLOATS, NARROW, DataType, Scalar, cast, promoted, unsupported, value_of
+from .promotion import FLOATS, NARROW, DataType, Scalar, cast, compute, promoted, unsupported, value_of
 from .shape import size_at
 
 
@@ -126,14 +126,14 @@ def tensordot(g: GraphBuilder, self: Value, other: Value, dims_self: Sequence[in
 def einsum(g: GraphBuilder, equation: str, tensors: Sequence[Value], path: Sequence[int] | None = None) -> Value:
     """aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"""
     # `path` is an order of contraction: it changes the cost, not the result
-    return g.Einsum(*promoted(g, *tensors), equation=equation.replace(" ", ""))
+    return compute(g, "Einsum", *promoted(g, *tensors), equation=equation.replace(" ", ""))
 
 
 @symbolic("aten", "bilinear")
 def bilinear(g: GraphBuilder, input1: Value, input2: Value, weight: Value, bias: Value | None = None) -> Value:
     """aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"""
     # input1 (..., i), weight (o, i, j) -> (..., o, j), then with input2 (..., j)
-    half = g.Einsum(input1, weight, equation="...i,oij->...oj")
+    half = compute(g, "Einsum", input1, weight, equation="...i,oij->...oj")
     result = g.Squeeze(g.MatMul(half, g.Unsqueeze(input2, [-1])), [-1])
     return result if bias is None else g.Add(result, bias)
 

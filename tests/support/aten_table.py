@@ -132,7 +132,7 @@ row("round_decimals", lambda x: torch.round(x, decimals=1), "f[n]")
 row("frac", torch.frac, "f[n]")
 row("abs", torch.abs, "f[n]", "l[n]", "c[n]", "s[n]")
 row("neg", torch.neg, "f[n]", "l[n]", "s[n]")
-row("sign", torch.sign, "f[n]", "l[n]", "c[n]")
+row("sign", torch.sign, "f[n]", "l[n] c[n]")
 row("isnan", lambda x: torch.isnan(torch.log(x)), "f[n]")
 row("isinf", lambda x: torch.isinf(torch.log(torch.relu(x))), "f[n]")
 row("isfinite", lambda x: torch.isfinite(torch.log(x)), "f[n]")
@@ -154,6 +154,18 @@ for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
     row(_name, getattr(torch, _name), "l[n] l[n]", "i[n] i[n]", since=18)
 row("bitwise_not", torch.bitwise_not, "b[n]")
 row("bitwise_not_int", torch.bitwise_not, "l[n]", since=18)
+_SHIFTS = [0, 1, 5, 7, 8, 30, 31, 32, 62, 63, 64, 100, -1]
+
+
+def _shifted(x):
+    by = torch.tensor(_SHIFTS).to(x.dtype)
+    return [x << by, x >> by, (x - 1) >> by, -x >> by]
+
+
+for _letter in "licB":
+    row(f"shifts_{_letter}", _shifted, f"{_letter}[n,1]")
+row("shift_by_numbers", lambda a, b: [a >> 63, a >> 62, b >> 7, b << 7], "l[n] c[n]")
+row("einsum_of_bytes", lambda a, b: [torch.einsum("ij,jk->ik", a, b), torch.tensordot(a, b, 1)], "B[n,3] B[3,4]")
 row("shift_left", lambda x: x << 2, "l[n]", "i[n]")
 row("shift_right", lambda x: x >> 1, "l[n]", "i[n]")
 row("where", torch.where, "b[n,3] f[n,3] f[3]", "b[n] l[n] l[n]", "b[n] c[n] c[n]", "b[n] h[n] h[n]", "b[n] b[n] b[n]")
@@ -413,7 +425,7 @@ row("log_softmax", lambda x: x.log_softmax(0), "f[n,3]")
 for _name in ("relu", "relu6", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "elu", "selu", "celu", "leaky_relu",
               "softplus", "softsign", "tanhshrink", "hardshrink", "softshrink", "logsigmoid", "hardtanh"):  # fmt: skip
     row(_name, getattr(F, _name), "f[n,6]")
-row("relu_int", torch.relu, "l[n]", "c[n]")
+row("relu_int", torch.relu, "l[n] c[n]")
 row("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), "f[n]", node="Gelu")
 row("elu_alpha", lambda x: F.elu(x, 0.3), "f[n]")
 row("softplus_beta", lambda x: F.softplus(x, 2, 1), "f[n]")
