@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
 from ..builder import GraphBuilder
 from ..registry import symbolic
 from ..value import Value
+from ..xla.pointwise import shift_left, shift_right_arithmetic
 from .promotion import DataType, Scalar, apply, cast, compute, is_float, promoted, unsupported, value_of, where
 
 #: aten names -> ONNX operator.
@@ -92,50 +93,22 @@ def bitwise_not(g: GraphBuilder, self: Value) -> Value:
     return g.Not(self) if self.dtype == DataType.BOOL else g.BitwiseNot(self)
 
 
-@symbolic("aten", "bitwise_left_shift", "__lshift__")
-def bitwise_left_shift(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
-    """aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor"""
-    a, b = promoted(g, self, other)
-    if is_float(a.element):
-        raise unsupported("shifts of floats", g)
-    bits = _bits(a)
-    factors = [2**i for i in range(bits)] + [0]
-    return compute(g, "Mul", a, g.Gather(_wrapped(g, factors, a.element), _shift(g, b, bits)))
+def _register_shift(names: tuple[str, ...], shift: Callable[[GraphBuilder, Value, Value], Value]) -> None:
+    def function(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
+        a, b = promoted(g, self, other)
+        if is_float(a.element):
+            raise unsupported("shifts of floats", g)
+        if a.dtype != DataType.INT16:
+            return shift(g, a, b)
+        return cast(g, shift(g, cast(g, a, DataType.INT32), cast(g, b, DataType.INT32)), DataType.INT16)
+
+    function.__doc__ = f"aten::{names[0]}.Tensor(Tensor self, Tensor other) -> Tensor"
+    function.__name__ = function.__qualname__ = names[0]
+    symbolic("aten", *names)(function)
 
 
-@symbolic("aten", "bitwise_right_shift", "__rshift__")
-def bitwise_right_shift(g: GraphBuilder, self: Scalar, other: Scalar) -> Value:
-    """aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor"""
-    from .arithmetic import floor_divide
-
-    a, b = promoted(g, self, other)
-    if is_float(a.element):
-        raise unsupported("shifts of floats", g)
-    bits = _bits(a)
-    shift = _shift(g, b, bits)
-    # a shift too far leaves the sign, of which the quotient by half of all numbers is one more
-    last = bits if a.element.numpy().kind == "u" else bits - 1
-    divisors = g.constant(np.array([2 ** min(i, last, 62) for i in range(bits + 1)]))
-    result = floor_divide(g, cast(g, a, DataType.INT64), g.Gather(divisors, shift))
-    if bits == 64 and (shift.array is None or shift.array.max(initial=0) >= 63):
-        result = g.Where(g.Less(shift, 63), result, floor_divide(g, result, 2))
-    return cast(g, result, a.element)
-
-
-def _bits(x: Value) -> int:
-    return x.element.numpy().itemsize * 8
-
-
-def _shift(g: GraphBuilder, x: Value, bits: int) -> Value:
-    """How far to shift, as an index; all that is too far, and what is negative, is `bits`."""
-    count = cast(g, x, DataType.INT64)
-    valid = g.And(g.GreaterOrEqual(count, 0), g.Less(count, bits))
-    return g.Where(valid, count, bits)
-
-
-def _wrapped(g: GraphBuilder, numbers: list[int], dtype: DataType) -> Value:
-    """Numbers that wrap around in a dtype, as a constant."""
-    return g.constant(np.array(numbers, np.uint64).astype(dtype.numpy()))
+_register_shift(("bitwise_left_shift", "__lshift__"), shift_left)
+_register_shift(("bitwise_right_shift", "__rshift__"), shift_right_arithmetic)
 
 
 @symbolic("aten", "where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")

@@ -162,7 +162,7 @@ def _shifted(x):
     return [x << by, x >> by, (x - 1) >> by, -x >> by]
 
 
-for _letter in "licB":
+for _letter in "liscB":
     row(f"shifts_{_letter}", _shifted, f"{_letter}[n,1]")
 row("shift_by_numbers", lambda a, b: [a >> 63, a >> 62, b >> 7, b << 7], "l[n] c[n]")
 row("einsum_of_bytes", lambda a, b: [torch.einsum("ij,jk->ik", a, b), torch.tensordot(a, b, 1)], "B[n,3] B[3,4]")
