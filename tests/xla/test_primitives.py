@@ -56,8 +56,12 @@ def exported(function, specs, path):
     return path
 
 
+#: jax itself refuses to save calls of LAPACK that it gives no guarantee for.
+NOT_SAVED = {"reflections"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", jax_cases.CASES)
+@pytest.mark.parametrize("name", [name for name in jax_cases.CASES if name not in NOT_SAVED])
 def test_case_from_file(name, tmp_path):
     function, inputs = jax_cases.CASES[name]
     assert to_onnx(exported(function, inputs, tmp_path / "f.jaxexp")).parity.passed
